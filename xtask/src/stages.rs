@@ -166,7 +166,20 @@ const FEATURES: &[(&str, &[&str])] = &[
     ("tidegate-engine", &["file"]),
     ("tidegate-stores", &["redis"]),
     ("tidegate-tower", &["axum", "otel", "serve"]),
-    ("tidegate", &["redis", "tend", "tower", "axum", "serve", "otel", "abuse-limiter", "binary"]),
+    (
+        "tidegate",
+        &[
+            "redis",
+            "tend",
+            "tower",
+            "axum",
+            "serve",
+            "otel",
+            "abuse-limiter",
+            "latencies",
+            "binary",
+        ],
+    ),
 ];
 
 /// Runs the tests under loom, which replaces the atomics of the whole build, hence a target

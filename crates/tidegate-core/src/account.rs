@@ -6,8 +6,10 @@
 //! and [`Subject`] takes an [`Account`] and no text: nobody can forget to fold. Look accounts up by
 //! [`Account::as_str`], and both sides forgive the same.
 //!
-//! Folding takes out what nobody sees (Unicode's `Default_Ignorable_Code_Point`: soft hyphens,
-//! zero-width spaces and joiners, variation selectors, …), then is NFKC, full case folding and NFKC
+//! Folding ends a name at U+0000, as every look-up in C does: what stands behind it would be a fresh
+//! limit for each text. It takes out what nobody sees (the other control characters, and Unicode's
+//! `Default_Ignorable_Code_Point`: soft hyphens, zero-width spaces and joiners, variation selectors, …),
+//! then is NFKC, full case folding and NFKC
 //! again, without white space at either end. It is the same in every place: `I` and `i` are one letter,
 //! and the Turkish `ı` is another. It joins more than a person would (`straße` and `strasse`). That is
 //! meant: two names that share a counter can refuse too much, two counters for one name admit too much.
@@ -31,6 +33,7 @@ use crate::secret::debug_as;
 ///
 /// assert_eq!(Account::new("  Ａda\u{a0}"), Account::new("ada"));
 /// assert_eq!(Account::new("Groß").as_str(), "gross");
+/// assert_eq!(Account::new("a\u{7}da\0guess 17"), Account::new("ada"));
 /// assert_ne!(Account::new("ada"), Account::new("a da"));
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,12 +86,15 @@ debug_as!(Account<'_>, "Account");
 fn folded(typed: &str) -> Cow<'_, str> {
     if typed.is_ascii() {
         let name = trimmed(typed);
-        return match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            true => Cow::Owned(name.to_ascii_lowercase()),
-            false => Cow::Borrowed(name),
-        };
+        if !name.bytes().any(|byte| byte.is_ascii_uppercase() || byte.is_ascii_control()) {
+            return Cow::Borrowed(name);
+        }
     }
+    let typed = typed.split('\0').next().unwrap_or_default();
     let visible: String = typed.chars().filter(|char| !invisible::is_invisible(*char)).collect();
+    if visible.is_ascii() {
+        return Cow::Owned(trimmed(&visible).to_ascii_lowercase());
+    }
     let name = trimmed(&visible);
     if name.len() > Account::MAX_FOLDED {
         return Cow::Owned(name.to_owned());

@@ -2,6 +2,7 @@
 
 mod error;
 mod former;
+mod overflow;
 mod row;
 mod special;
 mod trial;
@@ -24,7 +25,7 @@ use crate::shape::Shape;
 use crate::subject::{Dimension, Facts, Scope};
 use crate::time::Timestamp;
 use former::Former;
-use row::Row;
+use row::RowIdentity;
 use special::Special;
 
 /// One rule of a policy: who is counted ([`Scope`]), how much and how fast ([`Shape`]).
@@ -68,7 +69,7 @@ pub struct Limit {
     former: Former,
     id: u64,
     /// What makes the limit a row; `None` for a limit of a policy.
-    pub(crate) row: Option<Box<Row>>,
+    pub(crate) row: Option<Box<RowIdentity>>,
     /// The node whose probes this limit is for; `None` for every limit of a policy.
     pub(crate) trial: Option<u64>,
 }
@@ -135,17 +136,6 @@ impl Limit {
     #[must_use]
     pub const fn in_shadow(mut self) -> Self {
         self.shadow = true;
-        self
-    }
-
-    /// Sets what happens to a request that exceeds this limit; unless this is called, what its policy says.
-    ///
-    /// A limit that degrades is *soft*: it never refuses. It is charged for requests that pass and that it
-    /// has room for; one that it has no room for passes with a lower quality of service, and is charged to
-    /// all other limits.
-    #[must_use]
-    pub const fn on_overflow(mut self, overflow: Overflow) -> Self {
-        self.overflow = Some(overflow);
         self
     }
 
@@ -260,32 +250,6 @@ impl Limit {
     #[must_use]
     pub const fn is_shadow(&self) -> bool {
         self.shadow
-    }
-
-    /// What happens to a request that exceeds this limit: what the limit says, or else its policy.
-    #[must_use]
-    #[inline]
-    pub fn overflow(&self) -> Overflow {
-        self.overflow.unwrap_or_default()
-    }
-
-    /// Whether the limit can refuse a request: it is neither a shadow nor soft.
-    #[must_use]
-    #[inline]
-    pub fn is_firm(&self) -> bool {
-        !self.shadow && self.overflow != Some(Overflow::Degrade)
-    }
-
-    /// The limit as a policy with this overflow uses it.
-    pub(crate) fn under_overflow(mut self, policy: Overflow) -> Self {
-        self.overflow.get_or_insert(policy);
-        self
-    }
-
-    /// What the limit itself says about requests that exceed it; `None` if it leaves that to its policy.
-    #[must_use]
-    pub const fn own_overflow(&self) -> Option<Overflow> {
-        self.overflow
     }
 
     /// The rule by which a request takes units, given its weight.

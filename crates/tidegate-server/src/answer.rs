@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -9,7 +10,8 @@ use http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use serde::Serialize;
-use tidegate_tower::serve::HeldBytes;
+use tidegate_tower::answer::{Code, Problem};
+use tidegate_tower::serve::{HeldBytes, MemoryUse, Share};
 
 /// A response of this server.
 pub(crate) type Answer = Response<Payload>;
@@ -52,6 +54,24 @@ pub(crate) fn held(document: Vec<u8>, held: HeldBytes) -> Answer {
         }
     }
     typed(StatusCode::OK, JSON, Bytes::from_owner(Kept { document, _held: held }))
+}
+
+/// 200, with a value as a JSON document that counts as memory of its connection, for endpoints that change
+/// nothing: what is asked for can be asked again.
+///
+/// # Errors
+///
+/// If the connection, or the process, holds too many answers that nobody has read.
+pub(crate) fn held_document(value: &impl Serialize, share: &Arc<Share>) -> Result<Answer, Problem> {
+    let document = serde_json::to_vec(value).unwrap_or_default();
+    let bytes = share.hold(MemoryUse::Answers, document.len()).ok_or_else(unread)?;
+    Ok(held(document, bytes))
+}
+
+/// The problem of a client for whose answer there is no memory.
+#[cold]
+pub(crate) fn unread() -> Problem {
+    Code::Busy.problem("earlier answers have not been read; read them, then ask again")
 }
 
 /// A response with a document of any content type.

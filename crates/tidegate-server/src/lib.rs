@@ -29,7 +29,6 @@ mod browser;
 pub mod fuzz;
 mod metrics;
 mod openapi;
-mod pages;
 mod route;
 mod routes;
 mod server;

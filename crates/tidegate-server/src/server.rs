@@ -149,7 +149,8 @@ impl AdminListener {
         stop: impl Future<Output = ()>,
     ) -> io::Result<Stopped> {
         let listener = TcpListener::from_std(self.listener)?;
-        let serve = Serve::new(shared.settings.admin_bounds());
+        // What operators are sent counts with what everybody is sent, for the process.
+        let serve = Serve::beside(&shared.serve, shared.settings.admin_bounds());
         serve.run_host(listener, Desk::new(shared, ListenerSide::Admin(self.guard)), stop).await
     }
 }

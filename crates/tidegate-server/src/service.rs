@@ -59,7 +59,8 @@ struct ServedConnection<S> {
 
 /// The decision server as a tower service, for programs that serve it beside something else on one
 /// listener: [`Server::service`](crate::Server::service). The address of the client is the
-/// [`Peer`](tidegate_tower::Peer) in a request's extensions.
+/// [`Peer`](tidegate_tower::Peer) in a request's extensions, and the memory of its connection the
+/// `Arc<`[`Share`]`>` there; [`Serve`](tidegate_tower::serve::Serve) puts both there.
 pub struct Oracle<S>(Desk<S>);
 
 /// The most bytes of a request target. It is less than a whole head may have, so that a longer target can
@@ -147,7 +148,10 @@ where
         let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
         // An unknown peer gets an address that nobody trusts.
         let peer = peer.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
-        let share = self.0.shared.serve.memory().share();
+        // The listener that serves this service knows the connection. A server of another make does not
+        // tell: there the bound for one connection is one for each request, and that for all holds.
+        let share = request.extensions().get::<Arc<Share>>().cloned();
+        let share = share.unwrap_or_else(|| self.0.shared.serve.memory().share());
         let served = self.0.serve(peer, LocalEnd::default(), &share);
         Box::pin(Arc::new(served).answer(request))
     }
@@ -214,7 +218,7 @@ impl<S: Store + 'static> ServedConnection<S> {
             ServerRoute::Batch => asks::<S, _>(|| routes::batch(shared, &body, &self.share)).await,
             ServerRoute::Settle => asks::<S, _>(|| routes::settle(shared, &body)).await,
             ServerRoute::Explain => {
-                asks::<S, _>(|| routes::explain(shared, name, query(head))).await
+                asks::<S, _>(|| routes::explain(shared, name, query(head), &self.share)).await
             }
             ServerRoute::Gate => asks::<S, _>(|| routes::gate(shared, name, self.peer, head)).await,
             ServerRoute::Policies => Box::pin(routes::policies(shared)).await,
@@ -251,7 +255,7 @@ impl<S: Store + 'static> ServedConnection<S> {
         let route = AdminRoute::at(head.uri.path());
         let body = self.body(route.methods(), head, &fields, body).await?;
         match route {
-            AdminRoute::Blocks => admin::blocks(shared, query(head)).await,
+            AdminRoute::Blocks => admin::blocks(shared, query(head), &self.share).await,
             AdminRoute::Block => admin::block(shared, self.peer, &body).await,
             AdminRoute::Unblock => admin::unblock(shared, self.peer, &body).await,
             AdminRoute::Reset => admin::reset(shared, self.peer, &body).await,

@@ -17,9 +17,8 @@ use http::{HeaderName, StatusCode};
 use ipnet::IpNet;
 use tidegate_core::{Dimension, Span};
 use tidegate_tower::client::Trust;
+use tidegate_tower::pages::PAGE_AGE;
 use tidegate_tower::serve::Bounds;
-
-use crate::pages::PAGE_AGE;
 
 /// How the server listens, what it bounds, and whose headers it believes.
 ///

@@ -6,11 +6,24 @@ use std::sync::atomic::AtomicBool;
 use tidegate_core::{Clock, Span, Timestamp};
 use tidegate_engine::Engine;
 use tidegate_tower::metrics::{Counter, Stripes};
+use tidegate_tower::pages::SharedPage;
 use tidegate_tower::serve::Serve;
 
 use crate::metrics::{HeadRefusal, ThreadCounters};
-use crate::pages::Pages;
 use crate::settings::Settings;
+
+/// All pages of a server.
+#[derive(Debug, Default)]
+pub(crate) struct Pages {
+    /// `/metrics` as `OpenMetrics`.
+    pub(crate) open_metrics: Arc<SharedPage>,
+    /// `/metrics` in the text format of Prometheus.
+    pub(crate) prometheus: Arc<SharedPage>,
+    /// `/v1/policies`.
+    pub(crate) policies: Arc<SharedPage>,
+    /// `/openapi.json`.
+    pub(crate) openapi: Arc<SharedPage>,
+}
 
 /// The state of a server that all its threads share.
 pub(crate) struct ServerState<S> {

@@ -168,13 +168,15 @@ fn summary(shared: &Shared, asked: &Asked) -> bool {
         .map(|(cause, count)| format!("{} {count}", cause.name()))
         .collect();
     println!(
-        "{} seeds from {}, {} events, {} decisions, {} ({:.1} h of virtual time in {:.1} s, {ratio} \
-         times as fast)",
+        "{} seeds from {}, {} events, {} decisions, {}, {} compared and {} not ({:.1} h of virtual \
+         time in {:.1} s, {ratio} times as fast)",
         asked.seeds,
         asked.start,
         figures.steps,
         figures.decisions,
         changes.join(", "),
+        figures.compared,
+        figures.uncompared,
         figures.micros as f64 / 3.6e9,
         real as f64 / 1e6,
     );

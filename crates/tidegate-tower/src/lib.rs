@@ -24,6 +24,7 @@
 //! | strict JSON, and the field that is wrong | [`json`] |
 //! | the token of operators, and its guard | [`admin`] |
 //! | a listener that slow clients cannot take over | `serve` (feature `serve`) |
+//! | documents that are rendered once a second for everybody | `pages` (feature `serve`) |
 
 pub mod admin;
 pub mod answer;
@@ -40,6 +41,8 @@ pub mod json;
 mod layer;
 pub mod metrics;
 mod outcome;
+#[cfg(feature = "serve")]
+pub mod pages;
 pub mod path;
 mod plan;
 pub mod report;

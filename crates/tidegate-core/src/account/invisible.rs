@@ -1,11 +1,12 @@
-//! Characters that nobody sees: Unicode's property `Default_Ignorable_Code_Point`.
+//! Characters that nobody sees: control characters, and Unicode's property `Default_Ignorable_Code_Point`.
 //!
 //! No crate that is otherwise needed has this property. The list is that of Unicode 16, and is not
 //! expected to grow: it includes the ranges that are set aside for characters of the kind.
 
 /// Whether a character is invisible: it is drawn as nothing.
 pub(super) fn is_invisible(char: char) -> bool {
-    matches!(char,
+    char.is_control()
+        || matches!(char,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'

@@ -82,6 +82,22 @@ fn t17_every_spelling_of_a_name_is_one_account() {
 }
 
 #[test]
+fn t17_control_characters_make_no_other_account() {
+    for control in (0..0x20).chain(0x7f..0xa0).filter_map(char::from_u32) {
+        for typed in [format!("{control}ada"), format!("ada{control}"), format!("a{control}DA")] {
+            let name = if control == '\0' { typed.split('\0').next().unwrap() } else { "ada" };
+            assert_eq!(Account::new(&typed).as_str(), name.to_lowercase(), "{typed:?}");
+        }
+    }
+    // A look-up in C ends there, so a fresh text behind it must not be a fresh limit.
+    for typed in ["ada\0", "ada\0x", "Ada \0 17", "ａda\0\u{e9}", "\u{1}ada\0ada"] {
+        assert_eq!(Account::new(typed), Account::new("ada"), "{typed:?}");
+    }
+    assert_eq!(Account::new("\0ada").as_str(), "", "nobody's name, as the look-up finds");
+    assert_ne!(Account::new("a\tda"), Account::new("a da"), "a tab is no space");
+}
+
+#[test]
 fn t17_an_override_for_a_name_holds_for_every_spelling() {
     let written =
         Override::exact(Dimension::Account, "  Ren\u{c9}e.\u{fb01}sher@EXAMPLE.org", shape(3));
@@ -135,8 +151,9 @@ fn folding_is_full_and_the_same_in_every_place() {
 fn t17_what_nobody_sees_is_no_part_of_a_name() {
     let invisible: Vec<char> =
         ('\0'..=char::MAX).filter(|it| invisible::is_invisible(*it)).collect();
-    assert_eq!(invisible.len(), 4_174, "as many as Unicode lists");
-    for hidden in invisible {
+    assert_eq!(invisible.len(), 4_174 + 65, "as many as Unicode lists, and 65 control characters");
+    // U+0000 ends a name.
+    for hidden in invisible.into_iter().skip(1) {
         let typed = format!("{hidden}re{hidden}ne{hidden}\u{301}e {hidden}");
         assert_eq!(Account::new(&typed).as_str(), "renée", "{hidden:?}");
     }

@@ -37,7 +37,7 @@ const HALF: u16 = 1 << 13;
 
 /// What makes a limit a row.
 #[derive(Clone, Debug)]
-pub(crate) struct Row {
+pub(crate) struct RowIdentity {
     id: RowId,
     /// The hash tag of the row's keys.
     tag: Arc<str>,
@@ -83,7 +83,7 @@ impl Limit {
         self.check_special()?;
         let identity = format!("row\0{id}\0{}", self.shape().kind().name());
         self.id = SipHasher13::new().hash(identity.as_bytes()) | 1;
-        self.row = Some(Box::new(Row { id, tag: Arc::clone(tag), history: None }));
+        self.row = Some(Box::new(RowIdentity { id, tag: Arc::clone(tag), history: None }));
         Ok(self)
     }
 
@@ -193,9 +193,9 @@ impl Limit {
     }
 }
 
-// === impl Row ===
+// === impl RowIdentity ===
 
-impl Row {
+impl RowIdentity {
     pub(crate) fn tag(&self) -> &str {
         &self.tag
     }

@@ -2,7 +2,6 @@
 
 use super::{Limit, LimitError};
 use crate::key::Digests;
-use crate::policy::Overflow;
 use crate::shape::{MAX_DISTINCT, Shape, ShapeKind};
 use crate::subject::{Dimension, Facts};
 
@@ -40,17 +39,6 @@ impl Special {
 // === impl Limit ===
 
 impl Limit {
-    /// Refuses an abuse log that degrades: it would count no attempt beyond its threshold, and so begin no
-    /// block.
-    pub(crate) fn check_overflow(&self) -> Result<(), LimitError> {
-        match (self.overflow(), self.shape().kind()) {
-            (Overflow::Degrade, ShapeKind::Attempts) => {
-                Err(LimitError::DegradedAttempts(self.name.clone()))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Refuses a limit that counts by plan, that is for IPv6 only and counts by no address, that forgives
     /// and counts by outcome, that does what only an abuse log can do, or that counts too many distinct
     /// values.

@@ -102,6 +102,28 @@ fn t14_a_million_keys_from_ten_thousand_networks_keep_nobody_else_out() {
     }
 }
 
+/// The bar is ten thousand networks. Beyond it newcomers are counted with others, and whoever rents one IPv6
+/// /32 has 65,536 of them: `docs/benchmarks.md` tells how many newcomers that leaves.
+#[test]
+fn t14_a_flood_from_every_site_of_a_slash_32_is_beyond_the_bar() {
+    for shape in shapes() {
+        let world = World::new(Budget::default(), per_user(shape.clone()));
+        let mut dice = Dice(45);
+        for key in 0..KEYS {
+            let site = 0x2001_0db8_u128 << 96 | u128::from(key % 65_536) << 80;
+            let address = IpAddr::V6(Ipv6Addr::from_bits(site | u128::from(dice.next())));
+            world.admits(&Subject::new().user(&dice.next().to_le_bytes()).ip(address));
+            if key % 1_000 == 0 {
+                world.clock.advance(Span::from_millis(10));
+            }
+        }
+        let (served, kind) = (served(&world), shape.kind().name());
+        println!("65,536 sites of one /32, {kind} {}: {served} of {HONEST}", shape.capacity());
+        let least = if matches!(shape, Shape::Bucket(_) | Shape::Quota(_)) { 400 } else { 0 };
+        assert!((least..HONEST * 99 / 100).contains(&served), "{served}: tell docs/benchmarks.md");
+    }
+}
+
 /// Logs that are longer than four attempts have fewer places.
 #[test]
 fn t14_a_million_keys_that_ask_five_times_keep_nobody_else_out() {

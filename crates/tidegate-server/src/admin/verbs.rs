@@ -4,10 +4,12 @@
 //! policy and the limit unless the block was named by its key. The subject is in no log.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use tidegate_core::text::nearest;
 use tidegate_core::{Case, Level, Page, Span};
 use tidegate_engine::{Change, OperateError};
+use tidegate_tower::serve::Share;
 
 use super::answers::{BlocksAnswer, ChangesAnswer};
 use super::requests::{self, Lift, OrderTarget};
@@ -29,12 +31,13 @@ enum Verb {
 pub(crate) async fn blocks<S: Store + 'static>(
     shared: &ServerState<S>,
     query: &str,
+    share: &Arc<Share>,
 ) -> Result<Answer, Problem> {
     let listing = requests::listing(query)?;
     let page = Page { after: listing.after.as_deref(), at_most: listing.at_most };
     let blocks = shared.engine.blocks(page).await;
     let blocks = blocks.map_err(|error| undone(&error, "/after", &[]))?;
-    Ok(answer::document(&BlocksAnswer::new(blocks)))
+    answer::held_document(&BlocksAnswer::new(blocks), share)
 }
 
 /// Blocks a subject: it is refused for a while.

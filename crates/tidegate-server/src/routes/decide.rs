@@ -56,9 +56,7 @@ pub(crate) async fn batch<S: Store + 'static>(
     let requests = requests::batch(body)?;
     let length = USUAL_ANSWER * requests.len();
     // Held before anything is decided, so that everything that is charged is answered.
-    let held = share.hold(MemoryUse::Answers, length).ok_or_else(|| {
-        Code::Busy.problem("earlier answers have not been read; read them, then ask again")
-    })?;
+    let held = share.hold(MemoryUse::Answers, length).ok_or_else(answer::unread)?;
     let mut document = Vec::with_capacity(length);
     document.extend_from_slice(b"{\"results\":[");
     for (place, request) in requests.into_iter().enumerate() {

@@ -1,6 +1,6 @@
 //! The endpoints that answer the same to everybody: `/metrics`, `/v1/policies` and `/openapi.json`.
 //!
-//! Each is a [page](crate::pages): made at most once a second, away from the threads that serve.
+//! Each is a [page](tidegate_tower::pages): made at most once a second, away from the threads that serve.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tidegate_core::{Span, Store};
 use tidegate_tower::metrics::{Format, encode};
+use tidegate_tower::pages::{NoPage, SharedPage, WantedPage};
 
 use crate::answer::{self, Answer, JSON};
 use crate::metrics::ServerMetrics;
-use crate::pages::{NoPage, PATIENCE, SharedPage, Wanted};
 use crate::state::ServerState;
 use crate::wire::listing::PoliciesAnswer;
 use tidegate_tower::answer::{Code, Problem};
@@ -65,7 +65,7 @@ async fn read<S: Store + 'static>(
     let shared = Arc::clone(shared);
     let set = shared.engine.policies().into_arc();
     let (now, age) = (shared.clock.now(), shared.settings.page_age);
-    let wanted = Wanted { set: &set, now, age, patience: PATIENCE };
+    let wanted = WantedPage { age, ..WantedPage::new(&set, now) };
     // Boxed, because pages are rare: otherwise the future of every request would be as large.
     let page =
         Box::pin(page.read(wanted, move || make(&shared))).await.map_err(|why| match why {

@@ -1,7 +1,10 @@
 //! `/v1/explain/{policy}`: what the limits of a policy say about a subject.
 
+use std::sync::Arc;
+
 use tidegate_core::Case;
 use tidegate_engine::DecideError;
+use tidegate_tower::serve::Share;
 
 use super::decide::{undecided, unknown_policy};
 use crate::answer::{self, Answer};
@@ -16,6 +19,7 @@ pub(crate) async fn explain<S: Store + 'static>(
     shared: &ServerState<S>,
     name: &str,
     query: &str,
+    share: &Arc<Share>,
 ) -> Result<Answer, Problem> {
     let (facts, cost) = query::facts(query)?;
     let engine = &shared.engine;
@@ -29,5 +33,6 @@ pub(crate) async fn explain<S: Store + 'static>(
         Err(DecideError::NothingApplies { .. }) => None,
         Err(error @ DecideError::Overloaded) => return Err(undecided(&error)),
     };
-    Ok(answer::document(&ExplainAnswer::new(policy, &subject, facts.account(), decision)))
+    let explained = ExplainAnswer::new(policy, &subject, facts.account(), decision);
+    answer::held_document(&explained, share)
 }

@@ -23,6 +23,7 @@ mod http1;
 mod http2;
 mod limits;
 mod logs;
+mod memory;
 mod metrics;
 mod openapi;
 mod pages;

@@ -91,6 +91,12 @@ impl Client {
         }
     }
 
+    /// What has come so far, at least a byte of it.
+    pub(crate) fn some(&mut self) -> Vec<u8> {
+        while self.buffer.is_empty() && self.read() {}
+        std::mem::take(&mut self.buffer)
+    }
+
     pub(crate) fn close_write(&self) {
         self.stream.shutdown(Shutdown::Write).unwrap();
     }

@@ -18,8 +18,8 @@ pub(super) struct RunLog {
     pub(super) micros: u64,
     /// Number of mode changes, by their causes.
     pub(super) changes: [u64; Cause::ALL.len()],
-    /// Requests that were shed.
-    pub(super) shed: u64,
+    /// Requests that were shed, under each policy.
+    pub(super) shed: [u64; POLICIES],
     /// Number of closures that ended during an outage.
     pub(super) reopened: u64,
     /// One digest for each policy, because policies must not influence each other.
@@ -53,7 +53,7 @@ impl RunLog {
             last: None,
             micros: 0,
             changes: [0; Cause::ALL.len()],
-            shed: 0,
+            shed: [0; POLICIES],
             reopened: 0,
             digests: [0; POLICIES],
             marks: Marks::default(),
@@ -110,7 +110,11 @@ impl RunLog {
                 let place = signal.name().bytes().fold(0, |sum, byte| mix(sum ^ u64::from(byte)));
                 self.digest(record, place, signal.at().as_micros());
             }
-            What::Shed { .. } => self.shed += 1,
+            What::Shed { .. } => {
+                if let Some(shed) = self.shed.get_mut(usize::from(record.policy)) {
+                    *shed += 1;
+                }
+            }
             What::Done { outcome, .. } if outcome.blames_store() => {
                 self.marks.failure = Some(at);
             }

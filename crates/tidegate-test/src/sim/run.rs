@@ -25,13 +25,17 @@ pub struct RunFigures {
     pub changes: [u64; Cause::ALL.len()],
     /// Number of closures that ended during an outage.
     pub reopened: u64,
+    /// Number of policies that were compared with a run where the store of another one is broken (P03).
+    pub compared: u64,
+    /// Number of policies that could not be, because requests under them were shed.
+    pub uncompared: u64,
 }
 
 /// The result of a run.
 struct Ran {
     figures: RunFigures,
     digests: [u64; POLICIES],
-    shed: u64,
+    shed: [u64; POLICIES],
     trace: Vec<Observation>,
     broken: Option<Broken>,
 }
@@ -87,11 +91,12 @@ pub fn logs(schedules: &[Schedule], threads: usize) -> Vec<String> {
 /// # Errors
 ///
 /// The property that does not hold.
-pub fn compare(schedule: &Schedule) -> Result<(), Broken> {
+pub fn compare(schedule: &Schedule) -> Result<RunFigures, Broken> {
     let usual = ran(schedule, Variant::default());
     p06_a_run_can_be_repeated(schedule, &usual)?;
     p07_nothing_is_left_to_chance(schedule, &usual)?;
-    p03_policies_do_not_concern_each_other(schedule)
+    let (compared, uncompared) = p03_policies_do_not_concern_each_other(schedule)?;
+    Ok(RunFigures { compared, uncompared, ..RunFigures::default() })
 }
 
 /// Runs a schedule, and compares it with other ways to run it.
@@ -100,8 +105,9 @@ pub fn compare(schedule: &Schedule) -> Result<(), Broken> {
 ///
 /// The property that does not hold.
 pub fn run_and_compare(schedule: &Schedule) -> Result<RunFigures, Broken> {
-    let figures = run(schedule)?;
-    compare(schedule).map(|()| figures)
+    let mut figures = run(schedule)?;
+    figures += compare(schedule)?;
+    Ok(figures)
 }
 
 fn ran(schedule: &Schedule, variant: Variant) -> Ran {
@@ -116,6 +122,8 @@ fn ran(schedule: &Schedule, variant: Variant) -> Ran {
             micros: log.micros,
             changes: log.changes,
             reopened: log.reopened,
+            compared: 0,
+            uncompared: 0,
         },
         digests: log.digests(),
         shed: log.shed,
@@ -142,23 +150,36 @@ fn p07_nothing_is_left_to_chance(schedule: &Schedule, usual: &Ran) -> Result<(),
     same("P07", "with other digests other decisions", &usual.digests, &other.digests)
 }
 
-/// Whatever happens to the store of one policy, the others decide as they would otherwise.
-fn p03_policies_do_not_concern_each_other(schedule: &Schedule) -> Result<(), Broken> {
+/// Whatever happens to the store of one policy, the others decide as they would otherwise. Returns how many
+/// policies could be compared, and how many could not.
+///
+/// A flood may use what others leave of the bound that all calls of a node share. So the number of its
+/// requests that are shed, which are no decisions, does depend on the others, and a policy under which
+/// something was shed is not compared; its own share has tests of its own.
+fn p03_policies_do_not_concern_each_other(schedule: &Schedule) -> Result<(u64, u64), Broken> {
     let schedule = unconcerned(schedule);
     let broken = u8::try_from(schedule.seed % POLICIES as u64).unwrap_or(0);
     let usual = ran(&schedule, Variant::default());
     let other = ran(&schedule, Variant { broken: Some(broken), ..Variant::default() });
-    // A flood may use what others leave of the bound that all calls of a node share. So the number
-    // of its requests that are shed, which are no decisions, does depend on the others; a policy's
-    // own share has tests of its own.
-    if usual.shed + other.shed > 0 {
-        return Ok(());
+    // Both are runs like any other, and keep every property: one that ends early is not merely different.
+    if let Some(broken) = usual.broken.or(other.broken) {
+        return Err(broken);
     }
+    let is_compared = |policy: usize| {
+        policy != usize::from(broken) && usual.shed[policy] + other.shed[policy] == 0
+    };
     let but = |mut digests: [u64; POLICIES]| {
-        digests[usize::from(broken)] = 0;
+        for (policy, digest) in digests.iter_mut().enumerate() {
+            if !is_compared(policy) {
+                *digest = 0;
+            }
+        }
         digests
     };
-    same("P03", "with one store less other decisions", &but(usual.digests), &but(other.digests))
+    let digests = (but(usual.digests), but(other.digests));
+    same("P03", "with one store less other decisions", &digests.0, &digests.1)?;
+    let compared = (0..POLICIES).filter(|policy| is_compared(*policy)).count() as u64;
+    Ok((compared, POLICIES as u64 - 1 - compared))
 }
 
 /// The schedule without the steps by which one policy affects all others: waits that are counted
@@ -192,6 +213,8 @@ impl AddAssign for RunFigures {
         self.decisions += more.decisions;
         self.micros += more.micros;
         self.reopened += more.reopened;
+        self.compared += more.compared;
+        self.uncompared += more.uncompared;
         for (sum, more) in self.changes.iter_mut().zip(more.changes) {
             *sum += more;
         }

@@ -99,7 +99,7 @@ async fn p28_p43_rows_are_held_to_the_part_of_a_node_in_an_outage_and_nothing_co
     node.pass(60).await;
     assert_eq!(node.admitted("dear", Mode::Degraded).await, 0);
     server.restart().await;
-    node.pass(299).await;
+    node.pass(235).await;
     assert_eq!(node.admitted("acme", Mode::Degraded).await, 0, "five minutes at least");
     node.pass(60).await;
     // What was counted before the outage counts, what was admitted in it does not.

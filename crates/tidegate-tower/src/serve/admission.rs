@@ -35,6 +35,8 @@ use crate::client::Trust;
 pub(super) struct Admission {
     ordinary: Places,
     reserved: Places,
+    /// Counts the connections of HTTP/2.
+    http2: Places,
     /// The connections that give way to new ones, if any do.
     strangers: Option<Strangers>,
     /// The peers whose connections are not counted by address.
@@ -62,6 +64,8 @@ pub(super) struct OpenConnection {
     address: Option<Prefix>,
     /// Its entry among the strangers, if it gives way to others.
     stranger: Option<Arc<Stranger>>,
+    /// Whether it counts as one of HTTP/2 as well.
+    is_http2: bool,
 }
 
 /// Vouches for a connection, so that it gives way to no other.
@@ -147,6 +151,7 @@ impl Admission {
                 bounds.connections_of_one.min(bounds.connections),
             ),
             reserved: Places::new(reserve, reserve.div_ceil(OF_RESERVE)),
+            http2: Places::new(bounds.http2_connections, usize::MAX),
             strangers: bounds.give_way.then(Strangers::default),
             trusted: bounds.trust.clone(),
             refused: Default::default(),
@@ -159,7 +164,7 @@ impl Admission {
         let address = Prefix::of(peer);
         let permit = |place, address, stranger| {
             let admission = Arc::clone(self);
-            Some(OpenConnection { admission, place, address, stranger })
+            Some(OpenConnection { admission, place, address, stranger, is_http2: false })
         };
         let counted = (!self.trusted.trusts(peer)).then_some(address);
         let taken = self.ordinary.take(counted).or_else(|refused| {
@@ -264,6 +269,15 @@ impl OpenConnection {
         }
     }
 
+    /// Counts the connection as one of HTTP/2; `false` if there are as many as there may be.
+    pub(super) fn speaks_http2(&mut self) -> bool {
+        match self.admission.http2.take(None) {
+            Ok(()) => self.is_http2 = true,
+            Err(reason) => self.admission.refuse(reason),
+        }
+        self.is_http2
+    }
+
     /// What vouches for the connection, if it gives way to others until then.
     pub(super) fn voucher(&self) -> Option<Voucher> {
         let stranger = Arc::clone(self.stranger.as_ref()?);
@@ -273,6 +287,9 @@ impl OpenConnection {
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
+        if self.is_http2 {
+            self.admission.http2.give_back(None);
+        }
         let holds = match (&self.admission.strangers, &self.stranger) {
             (Some(strangers), Some(stranger)) => strangers.leave(stranger),
             _ => true,
@@ -318,6 +335,16 @@ mod tests {
         assert_eq!(admission.refused(NotServed::Total), 1);
         drop(first);
         assert!(admission.admit(ONE.into()).is_some());
+    }
+
+    #[test]
+    fn t12_connections_of_http_2_have_fewer_places() {
+        let admission = Admission::new(&Bounds { http2_connections: 1, ..bounds(9, 9) });
+        let [mut first, mut second] = [0; 2].map(|_| admission.admit(ONE.into()).unwrap());
+        assert!(first.speaks_http2() && !second.speaks_http2());
+        assert_eq!((admission.open(), admission.refused(NotServed::Total)), (2, 1));
+        drop(first);
+        assert!(second.speaks_http2());
     }
 
     #[test]

@@ -20,7 +20,7 @@ use super::admission::OpenConnection;
 use super::bounds::Bounds;
 use super::dispatch::Dispatch;
 use super::host::{BoxError, Host, Origin, PlaceKind, Protocol};
-use super::memory::Memory;
+use super::memory::{Memory, MemoryAllowance};
 use super::socket::{Fittings, Socket};
 use super::upload::Upload;
 use super::watch::{StreamWatch, Wait, Watch};
@@ -42,6 +42,7 @@ pub(super) struct Accepted<I> {
 pub(super) struct Common {
     pub(super) bounds: Arc<Bounds>,
     pub(super) memory: Arc<Memory>,
+    pub(super) allowance: MemoryAllowance,
 }
 
 /// Serves a connection until it ends, takes too long, or nothing is under way once it should leave.
@@ -70,8 +71,12 @@ where
     let mut first = Vec::with_capacity(1024);
     let sniffed = sniff(watch, &mut accepted.stream, &mut first).await?;
     let Some(protocol) = sniffed else { return Ok(()) };
-    let Accepted { stream, peer, local, permit } = accepted;
-    let share = common.memory.share();
+    let Accepted { stream, peer, local, mut permit } = accepted;
+    if protocol == Protocol::Http2 && !permit.speaks_http2() {
+        return Ok(());
+    }
+    let share = common.memory.share_in(common.allowance);
+    watch.counts_in(&share);
     let (streams, heads) = match protocol {
         Protocol::Http1 => (1, None),
         Protocol::Http2 => share.streams(bounds.streams, bounds.head() as usize),
@@ -95,8 +100,9 @@ where
         protocol,
         prompt,
         first,
+        head: bounds.head_in_parts(),
+        heads,
         _permit: permit,
-        _heads: heads,
     };
     let socket = Socket::new(stream, fittings);
     let ended = match protocol {
@@ -237,8 +243,9 @@ fn http2(bounds: &Bounds, watch: &Arc<Watch>, streams: u32) -> http2::Builder<St
         .timer(TokioTimer::new())
         .max_concurrent_streams(streams)
         .max_pending_accept_reset_streams(bounds.resets)
-        // A client that opens streams before it knows how many it may have is refused the rest.
-        .max_local_error_reset_streams(bounds.resets + bounds.streams as usize)
+        // A client that opens streams before it knows how many it may have is refused the rest. The fewer it
+        // may have, the fewer are refused before its connection is closed: each costs the reading of a head.
+        .max_local_error_reset_streams(refused_at_most(bounds, streams))
         .max_header_list_size(bounds.head())
         .max_frame_size(16_384)
         .max_send_buf_size(64 << 10)
@@ -247,6 +254,14 @@ fn http2(bounds: &Bounds, watch: &Arc<Watch>, streams: u32) -> http2::Builder<St
         .keep_alive_interval(bounds.idle_timeout.max(Duration::from_secs(1)) / 2)
         .keep_alive_timeout(bounds.header_timeout);
     builder
+}
+
+/// How many streams beyond those advertised are refused before the connection is closed.
+fn refused_at_most(bounds: &Bounds, advertised: u32) -> usize {
+    const AT_LEAST: usize = 8;
+    let advertised = advertised as usize;
+    let in_proportion = bounds.resets * advertised / (bounds.streams as usize).max(1);
+    advertised + in_proportion.max(AT_LEAST)
 }
 
 /// Spawns the streams of one HTTP/2 connection, each with its watch.

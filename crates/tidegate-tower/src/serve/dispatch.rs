@@ -15,6 +15,7 @@ use tower_service::Service;
 
 use super::bounds::Bounds;
 use super::host::{BoxError, Host, ListenerRefusal, Origin, PlaceKind, Protocol};
+use super::memory::{HeldBytes, MemoryUse};
 use super::upload::Upload;
 use super::watch::{Open, Watch};
 use crate::answer::Code;
@@ -63,6 +64,35 @@ pin_project! {
         body: Body<B>,
         open: Open,
     }
+}
+
+/// The most bytes of an answer that are not counted: that many are kept for each stream in any case.
+const SMALL: usize = 16 << 10;
+
+/// Counts the rest of an answer as memory of its connection until hyper has sent it, or its client is
+/// gone. A page that others are given as well takes no more memory for one more client, and a body that
+/// is made piece by piece waits for its client; neither is counted.
+#[cold]
+fn counted(frame: Frame<Bytes>, open: &Open) -> Result<Frame<Bytes>, BoxError> {
+    struct Counted {
+        data: Bytes,
+        _held: HeldBytes,
+    }
+    impl AsRef<[u8]> for Counted {
+        fn as_ref(&self) -> &[u8] {
+            &self.data
+        }
+    }
+    let (data, share) = match (frame.into_data(), open.share()) {
+        (Ok(data), Some(share)) if data.is_unique() => (data, share),
+        (Ok(data), _) => return Ok(Frame::data(data)),
+        (Err(other), _) => return Ok(other),
+    };
+    let bytes = data.len().min(share.most_of_an_answer());
+    let _held = share
+        .hold(MemoryUse::Answers, bytes)
+        .ok_or("clients have not read earlier answers, and this one found no memory")?;
+    Ok(Frame::data(Bytes::from_owner(Counted { data, _held })))
 }
 
 // === impl Dispatch ===
@@ -118,9 +148,13 @@ where
             }
             Some(refusal) => {
                 let mut response = self.host.refuse(refusal);
-                if self.origin.protocol == Protocol::Http1 {
-                    let close = HeaderValue::from_static("close");
-                    response.headers_mut().insert(CONNECTION, close);
+                match self.origin.protocol {
+                    Protocol::Http1 => {
+                        let close = HeaderValue::from_static("close");
+                        response.headers_mut().insert(CONNECTION, close);
+                    }
+                    // Whatever else it has sent costs as much to read as this request did.
+                    Protocol::Http2 => self.watch.turn_deaf(),
                 }
                 State::Refused { response: Some(response) }
             }
@@ -169,22 +203,27 @@ where
 
 // === impl SentBody ===
 
-impl<B: HttpBody<Data = Bytes>> HttpBody for SentBody<B> {
+impl<B: HttpBody<Data = Bytes, Error: Into<BoxError>>> HttpBody for SentBody<B> {
     type Data = Bytes;
-    type Error = B::Error;
+    type Error = BoxError;
 
     #[inline]
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        let this = self.project();
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let mut this = self.project();
         this.open.is_asked();
-        let frame = ready!(this.body.poll_frame(context));
-        if matches!(&frame, Some(Ok(_))) {
+        let frame = ready!(this.body.as_mut().poll_frame(context));
+        Poll::Ready(frame.map(|frame| {
+            let frame = frame.map_err(Into::into)?;
             this.open.hands_over();
-        }
-        Poll::Ready(frame)
+            let length = frame.data_ref().map_or(0, Bytes::len);
+            match length > SMALL && this.body.is_end_stream() {
+                true => counted(frame, this.open),
+                false => Ok(frame),
+            }
+        }))
     }
 
     #[inline]

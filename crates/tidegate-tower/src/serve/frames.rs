@@ -59,8 +59,10 @@ impl Frames {
         !matches!(self.head, Head::None)
     }
 
-    /// Looks at the next bytes the client sent, in order.
-    pub(super) fn read(&mut self, mut bytes: &[u8]) {
+    /// Looks at the next bytes the client sent, in order, up to the end of the last of `most` heads.
+    /// Returns how many bytes it has looked at.
+    pub(super) fn read(&mut self, all: &[u8], most: usize) -> usize {
+        let (mut bytes, mut heads) = (all, 0);
         loop {
             let skipped = usize::try_from(self.skip).unwrap_or(usize::MAX).min(bytes.len());
             self.skip -= u32::try_from(skipped).unwrap_or(self.skip);
@@ -68,8 +70,12 @@ impl Frames {
             if self.skip == 0 && self.at == 0 && self.head == Head::Last {
                 self.head = Head::None;
                 self.has_had_head = true;
+                heads += 1;
+                if heads == most {
+                    return all.len() - bytes.len();
+                }
             }
-            let Some((byte, rest)) = bytes.split_first() else { return };
+            let Some((byte, rest)) = bytes.split_first() else { return all.len() };
             self.header(*byte);
             bytes = rest;
         }

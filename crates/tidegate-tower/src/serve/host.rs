@@ -90,7 +90,7 @@ pub trait Host: Clone + Send + 'static {
 }
 
 /// Serves every connection with a clone of one tower service. Each request has its [`Peer`](crate::Peer)
-/// in its extensions.
+/// and the memory of its connection, an `Arc<`[`Share`]`>`, in its extensions.
 #[derive(Clone, Debug)]
 pub struct Each<V>(pub V);
 
@@ -124,9 +124,11 @@ where
     + Clone
     + Send
     + 'static {
-        let peer = Peer(origin.peer);
+        let (peer, share) = (Peer(origin.peer), Arc::clone(&origin.share));
         MapRequest::new(self.0.clone(), move |mut request: Request<Upload>| {
-            request.extensions_mut().insert(peer);
+            let extensions = request.extensions_mut();
+            extensions.insert(peer);
+            extensions.insert(Arc::clone(&share));
             request
         })
     }

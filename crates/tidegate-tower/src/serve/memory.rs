@@ -8,7 +8,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// The bytes that all connections of a listener hold together.
+/// The bytes that all connections hold together: those of one listener, or of several that share them
+/// ([`Serve::beside`](super::Serve::beside)).
 #[derive(Debug)]
 pub struct Memory {
     pools: [Pool; MemoryUse::ALL.len()],
@@ -27,7 +28,8 @@ struct Pool {
 /// The use that bytes are held for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MemoryUse {
-    /// The heads of HTTP/2 streams, as many as were advertised to their client.
+    /// Heads of requests: of HTTP/2 as many as were advertised to their client, of HTTP/1 one while it
+    /// comes in parts, until its request is answered.
     Heads,
     /// Bodies of which a part has come.
     Bodies,
@@ -37,10 +39,20 @@ pub enum MemoryUse {
 
 tidegate_core::names!(MemoryUse { Heads: "heads", Bodies: "bodies", Answers: "answers" });
 
+/// The part of the memory that connections of a listener may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MemoryAllowance {
+    /// As much as there is for everybody.
+    Ordinary,
+    /// A sixteenth on top of it, so that operators find some when everybody else has used up the rest.
+    Beside,
+}
+
 /// The bytes that one connection holds.
 #[derive(Debug)]
 pub struct Share {
     memory: Arc<Memory>,
+    allowance: MemoryAllowance,
     used: [AtomicUsize; MemoryUse::ALL.len()],
 }
 
@@ -55,9 +67,16 @@ pub struct HeldBytes {
 /// The part of the memory of one kind that one connection may hold: an eighth.
 const OF_ONE: usize = 8;
 
-/// The part of the memory left for heads that one connection may reserve beforehand: a sixteenth, so
+/// The part of the memory for heads that is kept for heads that come in parts: a quarter. Streams that
+/// are merely advertised do not use it up.
+const IN_PARTS: usize = 4;
+
+/// The part of the memory left for streams that one connection may reserve beforehand: a sixteenth, so
 /// that the last ones to come still find some.
 const OF_HEADS: usize = 16;
+
+/// The part of the memory that a [`MemoryAllowance::Beside`] has on top: a sixteenth.
+const ON_TOP: usize = 16;
 
 // === impl Memory ===
 
@@ -70,7 +89,12 @@ impl Memory {
     /// The share of a new connection.
     #[must_use]
     pub fn share(self: &Arc<Self>) -> Arc<Share> {
-        Arc::new(Share { memory: Arc::clone(self), used: Default::default() })
+        self.share_in(MemoryAllowance::Ordinary)
+    }
+
+    /// The share of a new connection of a listener with this room.
+    pub(super) fn share_in(self: &Arc<Self>, allowance: MemoryAllowance) -> Arc<Share> {
+        Arc::new(Share { memory: Arc::clone(self), allowance, used: Default::default() })
     }
 
     /// How many bytes are held for this use.
@@ -93,8 +117,12 @@ impl Share {
     #[must_use]
     pub fn hold(self: &Arc<Self>, kind: MemoryUse, bytes: usize) -> Option<HeldBytes> {
         let (pool, used) = (&self.memory.pools[kind as usize], &self.used[kind as usize]);
+        let most = match self.allowance {
+            MemoryAllowance::Ordinary => pool.most,
+            MemoryAllowance::Beside => pool.most.saturating_add(pool.most / ON_TOP),
+        };
         if take(used, bytes, pool.most / OF_ONE) {
-            if take(&pool.used, bytes, pool.most) {
+            if take(&pool.used, bytes, most) {
                 return Some(HeldBytes { share: Arc::clone(self), kind, bytes });
             }
             used.fetch_sub(bytes, Relaxed);
@@ -103,19 +131,29 @@ impl Share {
         None
     }
 
-    /// How many streams may be advertised to an HTTP/2 client, at most `wanted`, with the bytes held for
-    /// their heads. The first stream is free, because a connection of HTTP/1 has one head too and both
-    /// are bounded by the number of connections; the others have to find room.
+    /// How many streams may be advertised to an HTTP/2 client, at most `wanted` and at least one, with the
+    /// bytes held for their heads. If there is no room for any, the one stream has to find some when its
+    /// head comes in parts, as a head of HTTP/1 has.
     pub(super) fn streams(self: &Arc<Self>, wanted: u32, head: usize) -> (u32, Option<HeldBytes>) {
         let pool = &self.memory.pools[MemoryUse::Heads as usize];
-        let left = pool.most.saturating_sub(pool.used.load(Relaxed)) / OF_HEADS;
+        let most = pool.most - pool.most / IN_PARTS;
+        let left = most.saturating_sub(pool.used.load(Relaxed)) / OF_HEADS;
         let room = u32::try_from(left / head.max(1)).unwrap_or(u32::MAX);
-        let more = wanted.saturating_sub(1).min(room);
-        let bytes = usize::try_from(more).unwrap_or(usize::MAX).saturating_mul(head);
+        let streams = wanted.min(room);
+        if streams == 0 {
+            return (1, None);
+        }
+        let bytes = usize::try_from(streams).unwrap_or(usize::MAX).saturating_mul(head);
         match self.hold(MemoryUse::Heads, bytes) {
-            Some(held) => (more + 1, Some(held)),
+            Some(held) => (streams, Some(held)),
             None => (1, None),
         }
+    }
+
+    /// The most bytes that one answer is counted with: an eighth of what its connection may hold, so that
+    /// a single one is never too large.
+    pub(super) fn most_of_an_answer(&self) -> usize {
+        self.memory.pools[MemoryUse::Answers as usize].most / OF_ONE / OF_ONE
     }
 }
 
@@ -159,6 +197,20 @@ mod tests {
     }
 
     #[test]
+    fn t12_operators_find_room_when_everybody_else_has_used_up_theirs() {
+        let memory = Memory::new(0, 0, 1_600);
+        let held: Vec<_> =
+            (0..8).map(|_| memory.share().hold(MemoryUse::Answers, 200).unwrap()).collect();
+        assert!(memory.share().hold(MemoryUse::Answers, 1).is_none());
+        let operator = memory.share_in(MemoryAllowance::Beside);
+        let answer = operator.hold(MemoryUse::Answers, 100).unwrap();
+        assert!(operator.hold(MemoryUse::Answers, 1).is_none(), "and no more than a sixteenth");
+        assert_eq!(memory.used(MemoryUse::Answers), 1_700, "counted with the others");
+        drop((held, answer));
+        assert_eq!(memory.used(MemoryUse::Answers), 0);
+    }
+
+    #[test]
     fn a_number_beyond_all_memory_is_refused_and_changes_nothing() {
         let memory = Memory::new(0, 800, 0);
         let share = memory.share();
@@ -177,10 +229,15 @@ mod tests {
             advertised.push(streams);
             held.push(more);
         }
-        assert_eq!(advertised[..16], [128; 16], "while there is plenty, what was asked for");
+        assert_eq!(advertised[..8], [128; 8], "while there is plenty, what was asked for");
         assert!(advertised.is_sorted_by(|a, b| a >= b));
         assert_eq!(advertised[1_999], 1, "nobody is left without");
+        assert!(memory.used(MemoryUse::Heads) <= 48 << 20, "a quarter is for heads in parts");
+        let in_parts: Vec<_> =
+            (0..1_500).filter_map(|_| memory.share().hold(MemoryUse::Heads, 16 << 10)).collect();
+        assert!(in_parts.len() >= 1_024, "{}", in_parts.len());
         assert!(memory.used(MemoryUse::Heads) <= 64 << 20);
+        drop(in_parts);
         drop(held);
         assert_eq!(memory.used(MemoryUse::Heads), 0);
         assert_eq!(memory.share().streams(20, 16 << 10).0, 20, "who wants few gets few");

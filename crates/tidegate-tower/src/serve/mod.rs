@@ -43,6 +43,7 @@ mod dispatch;
 mod frames;
 mod guard;
 mod host;
+mod instead;
 mod lanes;
 mod memory;
 mod run;

@@ -19,7 +19,7 @@ use super::bounds::Bounds;
 use super::connection::{self, Accepted, Common};
 use super::host::{BoxError, Each, Host};
 use super::lanes::Lanes;
-use super::memory::Memory;
+use super::memory::{Memory, MemoryAllowance};
 use super::upload::Upload;
 use super::watch::Watches;
 
@@ -64,7 +64,19 @@ impl Serve {
     pub fn new(bounds: Bounds) -> Self {
         let admission = Admission::new(&bounds);
         let memory = Memory::new(bounds.heads_memory, bounds.bodies_memory, bounds.answers_memory);
-        Self { common: Common { bounds: Arc::new(bounds), memory }, admission }
+        let allowance = MemoryAllowance::Ordinary;
+        Self { common: Common { bounds: Arc::new(bounds), memory, allowance }, admission }
+    }
+
+    /// A server within these bounds, for a second listener of the same process: its connections hold
+    /// memory together with those of `other`, whose bounds say how much there is, and may have a sixteenth
+    /// on top of it. So operators are answered when everybody else has used up what there is.
+    #[must_use]
+    pub fn beside(other: &Self, bounds: Bounds) -> Self {
+        let admission = Admission::new(&bounds);
+        let memory = Arc::clone(&other.common.memory);
+        let allowance = MemoryAllowance::Beside;
+        Self { common: Common { bounds: Arc::new(bounds), memory, allowance }, admission }
     }
 
     /// Serves the connections of a listener, HTTP/1.1 or HTTP/2 with prior knowledge, until `stop`; then

@@ -13,17 +13,15 @@ use core::task::{Context, Poll, Waker, ready};
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http::Response;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::admission::OpenConnection;
 use super::frames::Frames;
-use super::guard::{HeadGuard, Malformed, Then};
-use super::host::{Host, ListenerRefusal, Protocol};
+use super::guard::{HeadGuard, Then};
+use super::host::{Host, Protocol};
+use super::instead::{self, SocketFault};
 use super::memory::{HeldBytes, MemoryUse, Share};
 use super::watch::{Wait, Watch};
-use crate::answer::Code;
 
 /// A connection's socket, watched and guarded.
 pub(super) struct Socket<I, H> {
@@ -32,10 +30,12 @@ pub(super) struct Socket<I, H> {
     reading: Reading,
     /// The bytes that were read from the socket, or put in their place, and not yet shown to hyper.
     kept: Vec<u8>,
+    /// Whether others have a turn before the kept bytes of HTTP/2 are shown.
+    yields: bool,
     /// The task to wake when it is decided whether another protocol is spoken.
     undecided: Option<Waker>,
     /// Why the connection has to end with a refusal, if it has to.
-    malformed: Option<Malformed>,
+    fault: Option<SocketFault>,
     /// The answer that stands in for one of hyper's own, until it is written.
     instead: Vec<u8>,
     /// How much of `instead` has been written.
@@ -70,15 +70,25 @@ pub(super) struct Fittings<H> {
     pub(super) prompt: bool,
     /// The bytes that were read to find out the protocol.
     pub(super) first: Vec<u8>,
+    /// The memory that a head in parts counts for.
+    pub(super) head: usize,
+    /// The memory for heads: of HTTP/2 streams from the beginning, if there was room, and otherwise for
+    /// one head once it has not come in one read.
+    pub(super) heads: Option<HeldBytes>,
     /// The connection's place; free again when the socket is gone, upgraded or not.
     pub(super) _permit: OpenConnection,
-    /// The memory for the heads of the connection's HTTP/2 streams.
-    pub(super) _heads: Option<HeldBytes>,
 }
 
 /// The most bytes that are read and thrown away after we have closed our side. They are few, because
 /// they are work for a client that was refused (threat T38).
 const DISCARD: usize = 16 << 10;
+
+/// The most heads of HTTP/2 that h2 is shown before other connections have a turn. A head of 400 bytes
+/// can stand for as many fields, and h2 takes apart everything that has come before it calls a service.
+const HEADS_AT_ONCE: usize = 4;
+
+/// The most bytes of further requests behind which it is found that the client has closed its side.
+const LOOKED_BEHIND: usize = 2 << 10;
 
 /// The memory that a connection counts for while it waits for its client to close. If there is none
 /// left, it does not wait.
@@ -102,8 +112,9 @@ impl<I, H: Host> Socket<I, H> {
             kept: core::mem::take(&mut fittings.first),
             fittings,
             reading,
+            yields: false,
             undecided: None,
-            malformed: None,
+            fault: None,
             instead: Vec::new(),
             written: 0,
             ended: false,
@@ -119,33 +130,67 @@ impl<I, H: Host> Socket<I, H> {
         match &mut self.reading {
             Reading::Requests(guard) => {
                 let passed = guard.read(new);
-                self.fittings.watch.within_head(guard.is_within_head());
+                let within = guard.is_within_head();
+                self.fittings.watch.within_head(within);
                 self.fittings.watch.between_requests(guard.is_between_requests());
                 if passed.then != Then::More {
                     self.stop_at(buffer, from + passed.count, passed.then);
+                } else if within && self.fittings.heads.is_none() && !self.hold_head() {
+                    self.end_with(SocketFault::Crowded, buffer);
                 }
             }
             Reading::Frames(frames) => {
-                frames.read(new);
+                let read = frames.read(new, HEADS_AT_ONCE);
+                if read < new.len() {
+                    self.kept.splice(..0, new[read..].iter().copied());
+                    self.yields = true;
+                    buffer.set_filled(from + read);
+                }
                 // Whatever else is under way: nothing behind a head is read before the head ends.
                 if frames.is_within_head() || self.fittings.prompt && !frames.has_had_head {
                     self.fittings.watch.begin(Wait::Head);
                 } else {
                     self.fittings.watch.end(Wait::Head);
                 }
+                let within = frames.is_within_head();
+                if within && self.fittings.heads.is_none() && !self.hold_head() {
+                    self.fault = Some(SocketFault::Crowded);
+                }
             }
             Reading::Undecided(_) | Reading::Anything => {}
         }
     }
 
+    /// Holds memory for one head, and returns whether there was some. hyper's first buffer, which a head
+    /// that comes in one read does not outgrow, belongs to every connection; for a longer one it takes
+    /// another.
+    #[cold]
+    fn hold_head(&mut self) -> bool {
+        self.fittings.heads = self.fittings.share.hold(MemoryUse::Heads, self.fittings.head);
+        self.fittings.heads.is_some()
+    }
+
+    /// Gives the memory for one head back, once its request is answered.
+    #[cold]
+    fn free_head(&mut self) {
+        if matches!(&self.reading, Reading::Requests(guard) if guard.is_between_requests()) {
+            self.fittings.heads = None;
+        }
+    }
+
+    /// Ends the connection with a refusal, behind the bytes in `buffer`.
+    fn end_with(&mut self, fault: SocketFault, buffer: &mut ReadBuf<'_>) {
+        self.fault = Some(fault);
+        self.kept = if self.is_within_body() { Vec::new() } else { NOT_HTTP.to_vec() };
+        // If there is no room now, these bytes are shown next.
+        self.show_kept(buffer);
+    }
+
     #[cold]
     fn stop_at(&mut self, buffer: &mut ReadBuf<'_>, end: usize, then: Then) {
         if let Then::Malformed(malformed) = then {
-            self.malformed = Some(malformed);
             buffer.set_filled(end);
-            self.kept = if self.is_within_body() { Vec::new() } else { NOT_HTTP.to_vec() };
-            // There is room for a byte at least: as many were taken back.
-            self.show_kept(buffer);
+            self.end_with(SocketFault::Malformed(malformed), buffer);
             return;
         }
         // These bytes are shown later. They go before the kept bytes, which came behind them.
@@ -176,8 +221,8 @@ impl<I, H: Host> Socket<I, H> {
         let mut space = [0; 512];
         let mut buffer = ReadBuf::new(&mut space);
         ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer))?;
-        self.kept = buffer.filled().to_vec();
-        Poll::Ready(Ok(!self.kept.is_empty()))
+        self.kept.extend_from_slice(buffer.filled());
+        Poll::Ready(Ok(!buffer.filled().is_empty()))
     }
 
     /// Whether the last byte that was read belongs to a body.
@@ -185,13 +230,16 @@ impl<I, H: Host> Socket<I, H> {
         matches!(&self.reading, Reading::Requests(guard) if guard.is_within_body())
     }
 
-    /// The result of reading behind a malformed part of a request: within a body an error, which the
-    /// service learns of; behind a head nothing, because hyper was shown bytes that end the connection.
+    /// The result of reading behind a fault: with HTTP/2 and within a body an error, which h2 or the service
+    /// learns of; behind a head nothing, because hyper was shown bytes that end the connection.
     #[cold]
     fn is_refused(&self) -> Poll<io::Result<()>> {
-        match self.malformed {
-            Some(malformed) if self.is_within_body() => {
-                Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, malformed.text())))
+        match (&self.reading, self.fault) {
+            (Reading::Frames(_), Some(fault)) => {
+                Poll::Ready(Err(io::Error::new(io::ErrorKind::QuotaExceeded, fault.text())))
+            }
+            (_, Some(fault)) if self.is_within_body() => {
+                Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, fault.text())))
             }
             _ => Poll::Pending,
         }
@@ -200,7 +248,7 @@ impl<I, H: Host> Socket<I, H> {
     /// Whether the client may still be sending a request of which we have not read everything.
     fn is_unfinished(&self) -> bool {
         match &self.reading {
-            _ if self.malformed.is_some() || !self.kept.is_empty() => true,
+            _ if self.fault.is_some() || !self.kept.is_empty() => true,
             Reading::Requests(guard) | Reading::Undecided(guard) => {
                 guard.is_within_head() || guard.is_within_body()
             }
@@ -242,14 +290,8 @@ impl<I, H: Host> Socket<I, H> {
     /// Puts the answer of the host in the place of hyper's own.
     #[cold]
     fn replace(&mut self, hypers: &[u8]) {
-        let (code, detail) = match (hypers.get(9..12), self.malformed) {
-            (Some(b"431"), _) => (Code::HeadTooLarge, "the head of the request is too large"),
-            (Some(b"414"), _) => (Code::UriTooLong, "the target of the request is too long"),
-            (_, Some(malformed)) => (Code::Malformed, malformed.text()),
-            (_, None) => (Code::Malformed, "this is not a request of HTTP/1.1"),
-        };
-        let refusal = self.fittings.host.refuse(ListenerRefusal { code, detail });
-        self.instead = plain(hypers, &refusal);
+        let refusal = instead::refusal(hypers, self.fault);
+        self.instead = instead::plain(hypers, &self.fittings.host.refuse(refusal));
     }
 
     /// Looks at bytes that hyper is about to write, and returns whether they are replaced.
@@ -264,27 +306,6 @@ impl<I, H: Host> Socket<I, H> {
         }
         replaced
     }
-}
-
-/// A response as HTTP/1.1 text, behind the status line and the fields that hyper wrote, `date` and
-/// `connection: close` among them.
-fn plain(hypers: &[u8], response: &Response<Bytes>) -> Vec<u8> {
-    let mut text = Vec::with_capacity(512);
-    let lines = hypers.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
-    for line in lines.filter(|line| !line.is_empty() && !line.starts_with(b"content-length:")) {
-        text.extend_from_slice(line);
-        text.extend_from_slice(b"\r\n");
-    }
-    for (name, value) in response.headers() {
-        text.extend_from_slice(name.as_str().as_bytes());
-        text.extend_from_slice(b": ");
-        text.extend_from_slice(value.as_bytes());
-        text.extend_from_slice(b"\r\n");
-    }
-    let body = response.body();
-    text.extend_from_slice(format!("content-length: {}\r\n\r\n", body.len()).as_bytes());
-    text.extend_from_slice(body);
-    text
 }
 
 impl<I: AsyncRead + AsyncWrite + Unpin, H: Host> Socket<I, H> {
@@ -330,8 +351,8 @@ impl<I: AsyncRead + AsyncWrite + Unpin, H: Host> Socket<I, H> {
         written
     }
 
-    /// Fails if the client has closed its side while a request is under way. The bytes of a further
-    /// request are kept; while there are some, nobody looks behind them.
+    /// Fails if the client has closed its side while a request is under way. The bytes of further requests
+    /// are kept, and looked behind while they are at most [`LOOKED_BEHIND`].
     #[cold]
     fn look_for_end(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         let has_all = match &self.reading {
@@ -339,16 +360,20 @@ impl<I: AsyncRead + AsyncWrite + Unpin, H: Host> Socket<I, H> {
             Reading::Undecided(_) => true,
             Reading::Frames(_) | Reading::Anything => false,
         };
-        if !has_all || !self.kept.is_empty() || self.malformed.is_some() {
+        if !has_all || self.fault.is_some() {
             return Ok(());
         }
-        match self.poll_more(context)? {
-            Poll::Ready(false) => {
-                self.ended = true;
-                Err(io::ErrorKind::UnexpectedEof.into())
+        while self.kept.len() <= LOOKED_BEHIND {
+            match self.poll_more(context)? {
+                Poll::Ready(true) => {}
+                Poll::Ready(false) => {
+                    self.ended = true;
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+                Poll::Pending => break,
             }
-            Poll::Ready(true) | Poll::Pending => Ok(()),
         }
+        Ok(())
     }
 }
 
@@ -364,13 +389,21 @@ impl<I: AsyncRead + Unpin, H: Host> AsyncRead for Socket<I, H> {
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
         let from = buffer.filled().len();
+        if this.fittings.watch.is_deaf() {
+            // Woken when the time to linger is over.
+            return Poll::Pending;
+        }
         if !this.kept.is_empty() {
             if matches!(this.reading, Reading::Undecided(_)) {
                 this.undecided = Some(context.waker().clone());
                 return Poll::Pending;
             }
+            if core::mem::take(&mut this.yields) {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             this.show_kept(buffer);
-        } else if this.malformed.is_some() {
+        } else if this.fault.is_some() {
             return this.is_refused();
         } else {
             ready!(Pin::new(&mut this.stream).poll_read(context, buffer))?;
@@ -385,7 +418,7 @@ impl<I: AsyncRead + Unpin, H: Host> AsyncRead for Socket<I, H> {
                 return Poll::Pending;
             }
         }
-        if this.malformed.is_none() {
+        if this.fault.is_none() {
             this.read_along(buffer, from);
         }
         if buffer.filled().len() == from {
@@ -438,6 +471,8 @@ impl<I: AsyncRead + AsyncWrite + Unpin, H: Host> AsyncWrite for Socket<I, H> {
         // hyper flushes whenever it is woken, also while the service works.
         if self.fittings.watch.is_open() {
             self.look_for_end(context)?;
+        } else if self.fittings.heads.is_some() {
+            self.free_head();
         }
         Poll::Ready(Ok(()))
     }

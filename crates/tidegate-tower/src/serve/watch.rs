@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use super::admission::lock;
 use super::bounds::Bounds;
+use super::memory::Share;
 
 /// The connections of one runtime, and the ticks that their waits are counted in.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub(super) struct Watch {
     next_head: AtomicBool,
     /// Whether the connection should end as soon as nothing is under way.
     leaving: AtomicBool,
+    /// Whether nothing more is read from the client.
+    deaf: AtomicBool,
     /// Whether all bytes that were read belong to requests that came whole.
     between: AtomicBool,
     /// Whether the connection has been idle for so long that it should free its buffers.
@@ -45,6 +48,8 @@ pub(super) struct Watch {
     /// Whether there ever was a stream: HTTP/1 has none, and then streams need not be checked.
     has_streams: AtomicBool,
     streams: Mutex<Streams>,
+    /// The memory of the connection, once its protocol is known.
+    share: OnceLock<Arc<Share>>,
 }
 
 /// Something that a connection waits for its client to do. Several waits may be going on at once.
@@ -146,11 +151,13 @@ impl Watches {
             answering: AtomicBool::new(false),
             next_head: AtomicBool::new(false),
             leaving: AtomicBool::new(false),
+            deaf: AtomicBool::new(false),
             between: AtomicBool::new(false),
             parking: AtomicBool::new(false),
             task: Task::default(),
             has_streams: AtomicBool::new(false),
             streams: Mutex::default(),
+            share: OnceLock::new(),
         });
         watch.begin(Wait::Head);
         lock(&self.list).push(Arc::clone(&watch));
@@ -201,11 +208,28 @@ impl Watch {
         self.since[wait as usize].store(0, Relaxed);
     }
 
+    /// Notes in which share the connection counts its memory.
+    pub(super) fn counts_in(&self, share: &Arc<Share>) {
+        self.share.get_or_init(|| Arc::clone(share));
+    }
+
     /// Lets the connection end as soon as nothing is under way.
     pub(super) fn leave(&self) {
         if !self.leaving.swap(true, Relaxed) {
             self.task.wake();
         }
+    }
+
+    /// Stops reading from a client of HTTP/2, and ends its connection once it had the time to read what it
+    /// is told.
+    pub(super) fn turn_deaf(&self) {
+        self.deaf.store(true, Relaxed);
+        self.begin(Wait::Linger);
+    }
+
+    /// Whether nothing more is read from the client.
+    pub(super) fn is_deaf(&self) -> bool {
+        self.deaf.load(Relaxed)
     }
 
     /// Whether the connection should end as soon as nothing is under way.
@@ -246,9 +270,14 @@ impl Watch {
         }
     }
 
-    /// Notes that a request of HTTP/1 begins.
+    /// Notes that a request of HTTP/1 begins. If a part of the next head was read together with it, the
+    /// time for that head begins when this request is answered.
     pub(super) fn open(self: &Arc<Self>) -> Open {
         self.opens();
+        if self.since[Wait::Head as usize].load(Relaxed) != 0 {
+            self.end(Wait::Head);
+            self.next_head.store(true, Relaxed);
+        }
         Open { watch: Arc::clone(self), stream: None }
     }
 
@@ -372,6 +401,11 @@ impl Open {
         if let Some((_, stream)) = &self.stream {
             stream.stuck.store(self.watch.ticks.now.load(Relaxed), Relaxed);
         }
+    }
+
+    /// The memory of the connection.
+    pub(super) fn share(&self) -> Option<&Arc<Share>> {
+        self.watch.share.get()
     }
 
     /// Notes that the next piece of the answer is asked for.

@@ -15,6 +15,7 @@ use tidegate::file::File;
 use tidegate::memory::MemoryStore;
 use tidegate::{Clock, Engine, Store};
 use tidegate_tower::answer::Code;
+use tidegate_tower::pages::SharedPage;
 use tidegate_tower::report::Reporter;
 use tidegate_tower::settings::{HttpFile, WrittenRoute};
 use tidegate_tower::{Gate, Visit};
@@ -27,6 +28,9 @@ use super::tokens::{BearerClaim, Tokens};
 pub(crate) struct App<S> {
     pub(crate) gate: Gate<S>,
     pub(crate) tokens: Tokens,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// `/metrics` in both [formats](tidegate_tower::metrics::Format), rendered at most once a second.
+    pub(crate) metrics: [Arc<SharedPage>; 2],
 }
 
 /// One endpoint of the API.
@@ -46,11 +50,14 @@ pub(crate) fn app<C: Clock + Clone + 'static>(
     let http = &file.door().http;
     let store = MemoryStore::try_new(file.budget(), clock.clone())?;
     let engine = Engine::new(store, file.policies().clone().build(None)?);
-    let gate = http.gate(Arc::new(engine))?.reporter(reporter).timed_by(Arc::new(clock)).build()?;
+    let clock: Arc<dyn Clock> = Arc::new(clock);
+    let gate = http.gate(Arc::new(engine))?.reporter(reporter);
+    let gate = gate.timed_by(Arc::clone(&clock)).build()?;
 
     let endpoints = endpoints()?;
     agree(&endpoints, &http.routes)?;
-    let app = Arc::new(App { gate: gate.clone(), tokens });
+    let metrics = Default::default();
+    let app = Arc::new(App { gate: gate.clone(), tokens, clock, metrics });
     let router = endpoints
         .into_iter()
         .fold(Router::new(), |router, endpoint| router.route(endpoint.path, endpoint.handler))

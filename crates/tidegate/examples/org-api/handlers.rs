@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tidegate::Store;
 use tidegate_tower::answer::Code;
 use tidegate_tower::metrics::Format;
+use tidegate_tower::pages::{NoPage, WantedPage};
 use tidegate_tower::{Identity, NotEnqueued, Visit};
 
 use super::app::App;
@@ -74,17 +75,22 @@ pub(crate) async fn health() -> &'static str {
     "ok"
 }
 
-/// The metrics, for scrapers. On a real site they would be on a listener of their own.
+/// The metrics, for scrapers: rendered at most once a second, off the threads that serve, and shared. On a
+/// real site they would be on a listener of their own.
 pub(crate) async fn metrics<S: Store + 'static>(
     State(app): State<Arc<App<S>>>,
     headers: HeaderMap,
 ) -> Response {
     let format = Format::accepted(&headers);
-    let metrics = app.gate.reporter().metrics();
-    match metrics.map(|metrics| metrics.encode(app.gate.clone())) {
-        Some(Ok(text)) => {
-            ([(CONTENT_TYPE, format.content_type())], format.of(text)).into_response()
-        }
-        Some(Err(_)) | None => StatusCode::NOT_FOUND.into_response(),
+    let (gate, policies) = (app.gate.clone(), app.gate.engine().policies().into_arc());
+    let rendered = move || {
+        let text = gate.reporter().metrics()?.encode(gate.clone()).ok()?;
+        Some(format.of(text).into())
+    };
+    let wanted = WantedPage::new(&policies, app.clock.now());
+    match app.metrics[format as usize].read(wanted, rendered).await {
+        Ok(page) => ([(CONTENT_TYPE, format.content_type())], page).into_response(),
+        Err(NoPage::Busy) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        Err(NoPage::Failed) => StatusCode::NOT_FOUND.into_response(),
     }
 }

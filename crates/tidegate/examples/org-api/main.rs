@@ -10,7 +10,7 @@ use std::error::Error;
 use tidegate::SystemClock;
 use tidegate::file::File;
 use tidegate_tower::report::{Audit, JsonLines, Metrics, Reporter};
-use tidegate_tower::serve::{Bounds, Serve};
+use tidegate_tower::serve::{Bounds, Serve, listen};
 use tokio::net::TcpListener;
 
 use app::app;
@@ -42,7 +42,7 @@ pub(crate) async fn run(
     tracing_subscriber::fmt().json().with_max_level(tracing::Level::INFO).init();
 
     let api = app(&file, SystemClock::new(), reporter, Tokens::example())?;
-    let listener = TcpListener::bind(address).await?;
+    let listener = TcpListener::from_std(listen(address.parse()?)?)?;
     let address = listener.local_addr()?;
     println!("curl -i http://{address}/v1/reports -H 'authorization: Bearer ada-laptop'");
     let stop = async { drop(tokio::signal::ctrl_c().await) };

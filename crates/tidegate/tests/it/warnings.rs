@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use socket2::{Domain, Socket, Type};
+use tidegate_test::servers::RunningServer as Redis;
 
 use crate::process::{PATIENCE, Server, address_in, tidegate};
 use crate::wire::get;
@@ -46,6 +47,41 @@ fn t41_a_token_file_that_every_user_can_read_is_warned_about() {
         assert_eq!(said.contains(&mend), warned_about, "{mode:o}: {said}");
         assert!(!said.contains("nobody-guesses"), "{said}");
     }
+}
+
+#[test]
+fn t41_a_secret_file_that_every_user_can_read_is_warned_about() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let redis = runtime.block_on(Redis::start());
+    let dir = tempfile::tempdir().unwrap();
+    let [secret, previous] = ["secret", "before"].map(|name| {
+        let path = dir.path().join(name);
+        fs::write(&path, format!("canary-secret-of-the-fleet-{name}")).unwrap();
+        path
+    });
+    let url = redis.url();
+    let args = ["--listen", "127.0.0.1:0", "--store", &url];
+    let files = ["--secret-file", secret.to_str().unwrap()];
+    let before = ["--previous-secret-file", previous.to_str().unwrap()];
+    let args = [&args[..], &files, &before].concat();
+    for modes in [[0o644, 0o600], [0o600, 0o604], [0o600, 0o640]] {
+        for (path, mode) in [&secret, &previous].into_iter().zip(modes) {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let said = warned(&args, &[]);
+        let texts = ["can read the secret of the fleet", "can read the previous secret"];
+        let warnings = texts.map(|text| said.contains(text));
+        assert_eq!(warnings, modes.map(|mode| mode & 0o004 != 0), "{modes:?}: {said}");
+        assert!(!said.contains("canary"), "{said}");
+    }
+}
+
+#[test]
+fn t43_an_address_for_operators_without_a_token_is_warned_about() {
+    let said = warned(&["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"], &[]);
+    assert!(said.contains("the admin listener is off: it needs a token"), "{said}");
+    let said = warned(&["--listen", "127.0.0.1:0"], &[]);
+    assert!(!said.contains("admin listener"), "{said}");
 }
 
 /// The binary with at most so many file descriptors.

@@ -46,9 +46,14 @@ fn site(page: String) -> (SocketAddr, Receiver<String>) {
 fn serve(mut stream: &TcpStream, page: &str, told: &Sender<String>) {
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
     let Some(request) = lines.next() else { return };
-    let _ = lines.find(String::is_empty);
+    let fields: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
     let target = request.split(' ').nth(1).unwrap_or_default();
     let (status, body) = match target.strip_prefix("/done?") {
+        _ if target == "/probe" => {
+            let of = |line: &String| line.to_ascii_lowercase().starts_with("sec-fetch-site:");
+            let _ = told.send(fields.into_iter().find(of).unwrap_or_default());
+            ("200 OK", "")
+        }
         Some(what) => {
             let _ = told.send(what.to_owned());
             ("200 OK", "")
@@ -101,6 +106,12 @@ impl Drop for Chromium {
     }
 }
 
+/// A page that asks `probe` first, which is a server like the victim and tells what it is sent.
+fn page_with_probe(victim: SocketAddr, probe: SocketAddr) -> String {
+    let asks = format!("<script>fetch('http://{probe}/probe', {{mode: 'no-cors'}})</script>\n");
+    format!("{asks}{}", page(victim))
+}
+
 /// How many requests the server has refused for this reason.
 fn refused(server: SocketAddr, reason: &str) -> Option<u64> {
     metric(server, &format!("tidegate_http_requests_refused_total{{reason=\"{reason}\"}}"))
@@ -114,6 +125,25 @@ fn t43_a_page_of_another_origin_charges_nobody() {
     let _chromium = Chromium::open(&format!("http://{site}/"), &[]);
     let told = told.recv_timeout(PATIENCE).expect("the page tells its server what became of it");
     assert_eq!(told, "opaque", "the request was answered, and the page may not see how");
+    assert_eq!(verdict(address, "report", "victim"), "admit", "it has charged nothing");
+    assert_eq!(verdict(address, "report", "victim"), "deny", "as one request does");
+    assert_eq!(refused(address, "cross_site"), Some(1), "and it has reached the server");
+}
+
+/// The page has a name of its own, so that the browser says `cross-site`; a page at another port of this
+/// machine is `same-site`.
+#[test]
+fn t43_a_page_of_another_site_charges_nobody() {
+    let _alone = crate::alone();
+    let (_server, address) = Server::start(&[]);
+    let (probe, sent) = site(String::new());
+    let (site, told) = site(page_with_probe(address, probe));
+    let url = format!("http://attacker.example:{}/", site.port());
+    let _chromium = Chromium::open(&url, &[]);
+    let told = told.recv_timeout(PATIENCE).expect("the page tells its server what became of it");
+    assert_eq!(told, "opaque", "the request was answered, and the page may not see how");
+    let sent = sent.recv_timeout(PATIENCE).unwrap().to_ascii_lowercase();
+    assert_eq!(sent, "sec-fetch-site: cross-site");
     assert_eq!(verdict(address, "report", "victim"), "admit", "it has charged nothing");
     assert_eq!(verdict(address, "report", "victim"), "deny", "as one request does");
     assert_eq!(refused(address, "cross_site"), Some(1), "and it has reached the server");

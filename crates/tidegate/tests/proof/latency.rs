@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,32 @@ pub(crate) struct Client {
     request: Vec<u8>,
     answer: Vec<u8>,
 }
+
+/// What others ask: of a server that is attacked, and of one like it that is not.
+pub(crate) struct Others<'a> {
+    pub(crate) calm: SocketAddr,
+    pub(crate) attacked: SocketAddr,
+    pub(crate) request: &'a str,
+}
+
+/// The 99th percentiles of rounds: of the calm server, and of the attacked one.
+type Rounds = [Vec<Duration>; 2];
+
+/// The rounds that are measured first. They are short and many, so that what happens on the machine for a
+/// second, a neighbour that compiles for instance, is in a few of them and not in the median.
+const ROUNDS: usize = 31;
+
+/// The clients that ask at once. A single one would measure the scheduler: on an idle machine an answer
+/// takes 30 µs if client and server happen to share a core and 80 µs if they do not, for as long as they
+/// live.
+const CLIENTS: usize = 16;
+
+/// The requests of one client in one round.
+const REQUESTS: usize = 40;
+
+/// A 99th percentile below this is no harm, whatever it is a multiple of: it is what a thread waits for its
+/// turn on a machine where attackers, clients and servers have two cores together.
+const HARMLESS: Duration = Duration::from_millis(2);
 
 // === impl Client ===
 
@@ -31,28 +58,36 @@ impl Client {
 
     /// Asks once; the status and the body.
     pub(crate) fn ask(&mut self) -> (u16, String) {
-        self.stream.write_all(&self.request).unwrap();
+        self.try_ask().unwrap()
+    }
+
+    fn try_ask(&mut self) -> Result<(u16, String), String> {
+        self.stream.write_all(&self.request).map_err(|error| error.to_string())?;
         self.answer.clear();
-        let mut chunk = [0; 4096];
+        let mut chunk = [0; 16 << 10];
         loop {
-            let count = self.stream.read(&mut chunk).unwrap();
-            assert!(count > 0, "the connection was closed");
+            let count = self.stream.read(&mut chunk).map_err(|error| error.to_string())?;
+            if count == 0 {
+                return Err("the connection was closed".to_owned());
+            }
             self.answer.extend_from_slice(&chunk[..count]);
             if let Some(answer) = whole(&self.answer) {
-                return answer;
+                return Ok(answer);
             }
         }
     }
 
-    /// How long each of so many requests takes.
+    /// How long each of the requests of a round takes.
     #[expect(clippy::disallowed_methods, reason = "latency is of real time")]
-    fn latencies(&mut self, count: usize) -> Vec<Duration> {
+    fn latencies(&mut self) -> Result<Vec<Duration>, String> {
         let ask = |_| {
             let start = Instant::now();
-            assert_eq!(self.ask().0, 200);
-            start.elapsed()
+            match self.try_ask()? {
+                (200, _) => Ok(start.elapsed()),
+                (status, body) => Err(format!("{status} {body}")),
+            }
         };
-        (0..count).map(ask).collect()
+        (0..REQUESTS).map(ask).collect()
     }
 }
 
@@ -62,52 +97,75 @@ pub(crate) fn decide(body: &str) -> String {
     format!("{head}content-length: {}\r\n\r\n{body}", body.len())
 }
 
-/// Asserts that the 99th percentile of a server under an attack is within twice that of a calm one: the
-/// medians of rounds in turns, so that what else happens on the machine happens to both. What happens to one
-/// of them alone, such as a neighbour that wakes up, does not happen in three sets of rounds; an attack that
-/// slows others down does.
+/// Asserts that others are answered within twice the time of a server that nobody attacks: the median of
+/// the 99th percentiles of rounds in turns, so that what else happens on the machine happens to both.
 ///
-/// Several clients ask at once. A single one would measure the scheduler: on an idle machine an answer takes
-/// 30 µs if client and server happen to share a core and 80 µs if they do not, for as long as they live.
-pub(crate) fn assert_within_twice(
-    attack: &str,
-    calm: SocketAddr,
-    attacked: SocketAddr,
-    request: &str,
-) {
-    const SETS: usize = 3;
-    let within_twice = |_| {
-        let (without, with) = medians(calm, attacked, request);
-        println!("{attack}: p99 without {without:?}, with {with:?}");
-        with <= 2 * without
-    };
-    assert!(
-        (0..SETS).any(within_twice),
-        "{attack}: p99 is more than twice that without, {SETS} times"
-    );
+/// If the median of the first [`ROUNDS`] says otherwise, that is printed, twice as many are measured, and
+/// the median of all of them decides: no round is left out. A 99th percentile below [`HARMLESS`] passes.
+pub(crate) fn assert_within_twice(attack: &str, others: &Others<'_>) {
+    let mut all: Rounds = Default::default();
+    for more in [ROUNDS, 2 * ROUNDS] {
+        for (rounds, new) in all.iter_mut().zip(others.rounds(more)) {
+            rounds.extend(new);
+        }
+        let [without, with] = all.each_ref().map(|rounds| median(rounds));
+        println!("{attack}: p99 without {without:?}, with {with:?} ({} rounds)", all[0].len());
+        if with <= (2 * without).max(HARMLESS) {
+            return;
+        }
+    }
+    panic!("{attack}: p99 is more than twice that without");
 }
 
-/// The medians of the 99th percentiles of both servers, asked in turns.
-fn medians(calm: SocketAddr, attacked: SocketAddr, request: &str) -> (Duration, Duration) {
-    const ROUNDS: usize = 11;
-    let rounds = (0..ROUNDS).map(|_| (p99(calm, request), p99(attacked, request)));
-    let (mut without, mut with): (Vec<_>, Vec<_>) = rounds.unzip();
-    without.sort_unstable();
-    with.sort_unstable();
-    (without[ROUNDS / 2], with[ROUNDS / 2])
+fn median(rounds: &[Duration]) -> Duration {
+    let mut sorted = rounds.to_vec();
+    sorted.sort_unstable();
+    sorted[sorted.len() / 2]
 }
 
-/// The 99th percentile of what some clients see who ask at once.
-fn p99(server: SocketAddr, request: &str) -> Duration {
-    const CLIENTS: usize = 16;
-    const REQUESTS: usize = 150;
-    let mut latencies: Vec<Duration> = thread::scope(|scope| {
-        let ask = || Client::asking(server, request).latencies(REQUESTS);
-        let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(ask)).collect();
-        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
-    });
-    latencies.sort_unstable();
-    latencies[latencies.len() * 99 / 100]
+// === impl Others ===
+
+impl Others<'_> {
+    /// Measures so many rounds. The clients and their connections stay the same, and all begin at once;
+    /// which server is first changes from round to round.
+    fn rounds(&self, count: usize) -> Rounds {
+        let turns = Barrier::new(CLIENTS);
+        let measured: Vec<_> = thread::scope(|scope| {
+            let clients: Vec<_> =
+                (0..CLIENTS).map(|_| scope.spawn(|| self.client(count, &turns))).collect();
+            clients.into_iter().map(|client| client.join().unwrap().unwrap()).collect()
+        });
+        let p99 = |side: usize, round: usize| {
+            let of_one = |client: &Vec<[Vec<Duration>; 2]>| client[round][side].clone();
+            let mut latencies: Vec<Duration> = measured.iter().flat_map(of_one).collect();
+            latencies.sort_unstable();
+            latencies[latencies.len() * 99 / 100]
+        };
+        [0, 1].map(|side| (0..count).map(|round| p99(side, round)).collect())
+    }
+
+    /// What one client sees. One that fails goes on taking its turns, so that nobody waits for it.
+    fn client(&self, count: usize, turns: &Barrier) -> Result<Vec<[Vec<Duration>; 2]>, String> {
+        let mut clients =
+            [self.calm, self.attacked].map(|server| Client::asking(server, self.request));
+        let mut rounds = Vec::with_capacity(count);
+        let mut failed = None;
+        for round in 0..count {
+            let mut latencies: [Vec<Duration>; 2] = Default::default();
+            for turn in 0..2 {
+                let side = (round + turn) % 2;
+                turns.wait();
+                if failed.is_none() {
+                    match clients[side].latencies() {
+                        Ok(measured) => latencies[side] = measured,
+                        Err(error) => failed = Some(error),
+                    }
+                }
+            }
+            rounds.push(latencies);
+        }
+        failed.map_or(Ok(rounds), Err)
+    }
 }
 
 /// The status and the body, once all of it is there.

@@ -9,11 +9,13 @@
     reason = "a test: what cannot be done fails it"
 )]
 
+mod attacks;
 mod chromium;
 #[expect(dead_code, reason = "`main` is for `cargo run`")]
 #[path = "../../examples/org-api/main.rs"]
 mod example;
 mod frames;
+mod idle;
 mod latency;
 mod listeners;
 mod memory;
@@ -22,6 +24,7 @@ mod nginx;
 #[allow(dead_code, reason = "shared with the other tests, which use the rest")]
 mod process;
 mod reload;
+mod site;
 mod slow;
 #[path = "../it/wire.rs"]
 #[allow(dead_code, reason = "shared with the other tests, which use the rest")]

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::latency::{Client, assert_within_twice, decide};
+use crate::latency::{Client, Others, assert_within_twice, decide};
 use crate::process::{PATIENCE, Server};
 use crate::wire::get;
 
@@ -58,7 +58,8 @@ fn t34_five_thousand_slow_sockets_leave_the_latency_of_others_within_twice() {
     let mut sockets: Vec<TcpStream> = (0..SLOW).map(|number| slow(attacked, number)).collect();
     // All of them are served, and not merely waiting to be.
     while connections(attacked) < SLOW {}
-    assert_within_twice("5,000 slow sockets", calm, attacked, &decide(BODY));
+    let others = Others { calm, attacked, request: &decide(BODY) };
+    assert_within_twice("5,000 slow sockets", &others);
     // They were there all the time.
     let last = sockets.last_mut().unwrap();
     last.set_read_timeout(Some(Duration::from_millis(1))).unwrap();

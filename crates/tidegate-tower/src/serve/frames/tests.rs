@@ -18,8 +18,8 @@ fn frame(kind: u8, flags: u8, length: usize) -> Vec<u8> {
 /// A connection after its preface and the bytes.
 fn after(bytes: &[u8]) -> Frames {
     let mut frames = Frames::new();
-    frames.read(PREFACE);
-    frames.read(bytes);
+    frames.read(PREFACE, usize::MAX);
+    frames.read(bytes, usize::MAX);
     frames
 }
 
@@ -27,9 +27,21 @@ fn after(bytes: &[u8]) -> Frames {
 fn the_preface_is_no_head() {
     let mut frames = Frames::new();
     for byte in PREFACE {
-        frames.read(&[*byte]);
+        frames.read(&[*byte], usize::MAX);
         assert!(!frames.is_within_head());
     }
+}
+
+#[test]
+fn heads_are_read_a_few_at_a_time() {
+    let head = frame(1, 4, 5);
+    let (between, rest) = (frame(0, 0, 7), frame(0, 1, 3));
+    let bytes = [&head[..], &between, &head, &rest, &head, &rest].concat();
+    let mut frames = after(&[]);
+    let first = frames.read(&bytes, 2);
+    assert_eq!(first, 2 * head.len() + between.len(), "to the end of the second");
+    assert_eq!(frames.read(&bytes[first..], 2), bytes.len() - first);
+    assert!(!frames.is_within_head() && frames.has_had_head);
 }
 
 #[test]
@@ -106,7 +118,7 @@ proptest! {
         let (mut at, mut cuts) = (0, cuts.into_iter().cycle());
         while at < bytes.len() {
             let next = (at + cuts.next().unwrap()).min(bytes.len());
-            reader.read(&bytes[at..next]);
+            reader.read(&bytes[at..next], usize::MAX);
             at = next;
             prop_assert_eq!(reader.is_within_head(), model(&bytes[..at]), "after {} bytes", at);
         }

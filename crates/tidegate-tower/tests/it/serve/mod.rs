@@ -2,6 +2,7 @@
 //! connections are pipes in memory then, and an hour takes no longer than a second.
 
 mod connections;
+mod memory;
 mod parked;
 mod readiness;
 mod smuggling;

@@ -164,6 +164,20 @@ async fn who_leaves_while_it_waits_or_is_sent_something_is_gone() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_leaves_behind_further_requests_is_gone_too() {
+    for further in ["GET / HT", "GET / HTTP/1.1\r\nhost: x\r\n\r\n", &"\r\n".repeat(900)] {
+        let (mut client, alive) = counted(Bounds::default());
+        client.say("GET /never HTTP/1.1\r\nhost: x\r\n\r\n").await;
+        client.hear(1).await;
+        client.say(further).await;
+        client.hear(1).await;
+        assert_eq!(alive.load(SeqCst), 1);
+        client.stream.shutdown().await.unwrap();
+        assert!(is_given_up_within(&alive, 2).await, "behind {} bytes", further.len());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn another_protocol_is_spoken_once_that_was_agreed() {
     let mut client = piped(Bounds::default());
     let head = "GET /chat HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: chat\r\n\r\n";

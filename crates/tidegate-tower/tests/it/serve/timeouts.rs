@@ -141,3 +141,20 @@ async fn t34_on_few_places_an_http_2_client_asks_at_once_or_goes() {
     let reserved = Bounds { connections: 0, reserve: 4, health, ..Bounds::default() };
     assert!(has_ended(reserved, 7).await);
 }
+
+#[tokio::test(start_paused = true)]
+async fn t34_a_slow_head_behind_another_request_has_its_time_once_that_is_answered() {
+    let mut client = piped(Bounds::default());
+    // The first is answered after 100 seconds; of the second, half a head has come by then.
+    client.say("GET /later HTTP/1.1\r\nhost: x\r\n\r\nGET / HTTP/1.1\r\nx-sl").await;
+    let (heard, ended) = client.hear(104).await;
+    assert_eq!((heard.matches("HTTP/1.1 200").count(), ended), (1, false), "{heard}");
+    assert!(client.hear(2).await.1, "five seconds after the answer, the rest has not come");
+
+    let mut client = piped(Bounds::default());
+    client.say("GET /later HTTP/1.1\r\nhost: x\r\n\r\nGET / HTTP/1.1\r\nx-sl").await;
+    client.hear(104).await;
+    client.say("ow: 1\r\nhost: x\r\n\r\n").await;
+    let (heard, ended) = client.hear(10).await;
+    assert_eq!((heard.matches("HTTP/1.1 200").count(), ended), (1, false), "{heard}");
+}

@@ -17,8 +17,8 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-fn at(set: &Arc<PolicySet>, millis: u64) -> Wanted<'_> {
-    Wanted { set, now: NOW.after(Span::from_millis(millis)), age: PAGE_AGE, patience: PATIENCE }
+fn at(set: &Arc<PolicySet>, millis: u64) -> WantedPage<'_> {
+    WantedPage::new(set, NOW.after(Span::from_millis(millis)))
 }
 
 fn text(text: &'static str) -> impl FnOnce() -> Option<Bytes> + Send + 'static {
@@ -42,6 +42,19 @@ fn t12_a_page_is_made_once_a_second_and_shared() {
         let before = page.read(at(&set, 500), text("a clock set back")).await.unwrap();
         assert_eq!(before, "a clock set back", "a page of the future is no page");
     });
+}
+
+#[test]
+fn t12_a_page_is_made_off_the_threads_that_serve() {
+    let (page, set) = (Arc::new(SharedPage::default()), set());
+    let serving = std::thread::current().id();
+    let (sender, told) = std::sync::mpsc::channel();
+    let make = move || {
+        sender.send(std::thread::current().id()).unwrap();
+        Some(Bytes::new())
+    };
+    runtime().block_on(page.read(at(&set, 0), make)).unwrap();
+    assert_ne!(told.recv().unwrap(), serving);
 }
 
 #[test]
@@ -76,7 +89,7 @@ fn who_finds_none_waits_for_the_one_that_is_made_and_not_for_ever() {
         let (waited, made) = tokio::join!(waiting, making);
         assert_eq!((waited.unwrap(), made.unwrap()), (Bytes::from("made"), Bytes::from("made")));
         let _turn = page.turn().unwrap();
-        let impatient = Wanted { patience: Duration::from_millis(5), ..at(&reloaded, 0) };
+        let impatient = WantedPage { patience: Duration::from_millis(5), ..at(&reloaded, 0) };
         let refused = page.read(impatient, never()).await;
         assert_eq!(refused, Err(NoPage::Busy), "an old page is no page after a reload");
     });

@@ -7,6 +7,19 @@
 //! yet, or the policies have changed since, do they wait, and not for ever.
 //!
 //! A page is of one set of policies. After a reload it is made anew at once, however young it is.
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use tidegate_core::{PolicySet, Timestamp};
+//! use tidegate_tower::pages::{SharedPage, WantedPage};
+//!
+//! # async fn scrape(page: Arc<SharedPage>, policies: Arc<PolicySet>, now: Timestamp) {
+//! // One for each document, kept where all requests find it.
+//! let page: Arc<SharedPage> = page;
+//! let bytes = page.read(WantedPage::new(&policies, now), || Some("rendered".into())).await;
+//! # let _ = bytes;
+//! # }
+//! ```
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -17,22 +30,9 @@ use bytes::Bytes;
 use tidegate_core::{PolicySet, Span, Timestamp};
 use tokio::sync::Notify;
 
-/// All pages of a server.
+/// One page that all clients share: the version made last, and whether somebody is making the next.
 #[derive(Debug, Default)]
-pub(crate) struct Pages {
-    /// `/metrics` as `OpenMetrics`.
-    pub(crate) open_metrics: Arc<SharedPage>,
-    /// `/metrics` in the text format of Prometheus.
-    pub(crate) prometheus: Arc<SharedPage>,
-    /// `/v1/policies`.
-    pub(crate) policies: Arc<SharedPage>,
-    /// `/openapi.json`.
-    pub(crate) openapi: Arc<SharedPage>,
-}
-
-/// One page: the version made last, and whether somebody is making the next.
-#[derive(Debug, Default)]
-pub(crate) struct SharedPage {
+pub struct SharedPage {
     last: ArcSwapOption<Made>,
     /// Whether somebody has the [`Turn`].
     making: AtomicBool,
@@ -57,20 +57,20 @@ struct Turn(Arc<SharedPage>);
 
 /// What a request wants: a page about these policies, no older than `age`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted<'a> {
+pub struct WantedPage<'a> {
     /// The policies in force.
-    pub(crate) set: &'a Arc<PolicySet>,
+    pub set: &'a Arc<PolicySet>,
     /// The time of the request.
-    pub(crate) now: Timestamp,
-    /// How long a page is good for.
-    pub(crate) age: Span,
-    /// How long to wait for a page that another request is making.
-    pub(crate) patience: Duration,
+    pub now: Timestamp,
+    /// How long a page is good for. Usually [`PAGE_AGE`].
+    pub age: Span,
+    /// How long to wait for a page that another request is making. Usually [`PATIENCE`].
+    pub patience: Duration,
 }
 
 /// Why a request gets no page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoPage {
+pub enum NoPage {
     /// Another request is making the page, and that takes too long.
     Busy,
     /// Making the page failed.
@@ -78,19 +78,33 @@ pub(crate) enum NoPage {
 }
 
 /// How long a page is good for.
-pub(crate) const PAGE_AGE: Span = Span::from_secs(1);
+pub const PAGE_AGE: Span = Span::from_secs(1);
 
 /// How long a request waits for a page that another one is making: less than an answer may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
+pub const PATIENCE: Duration = Duration::from_secs(3);
+
+// === impl WantedPage ===
+
+impl<'a> WantedPage<'a> {
+    /// A page about these policies for a request at `now`, as old as pages usually may be.
+    #[must_use]
+    pub const fn new(set: &'a Arc<PolicySet>, now: Timestamp) -> Self {
+        Self { set, now, age: PAGE_AGE, patience: PATIENCE }
+    }
+}
 
 // === impl SharedPage ===
 
 impl SharedPage {
     /// The page; `make` makes it if the last one is too old and nobody else is making the next. `make`
     /// runs on a thread for blocking work, and to its end even if the request is given up.
-    pub(crate) async fn read(
+    ///
+    /// # Errors
+    ///
+    /// If another request takes too long to make the page, or `make` makes none.
+    pub async fn read(
         self: &Arc<Self>,
-        wanted: Wanted<'_>,
+        wanted: WantedPage<'_>,
         make: impl FnOnce() -> Option<Bytes> + Send + 'static,
     ) -> Result<Bytes, NoPage> {
         let waited = tokio::time::timeout(wanted.patience, self.wait(wanted)).await;
@@ -104,7 +118,7 @@ impl SharedPage {
     }
 
     /// Waits until somebody has made the page, or it is this request's turn.
-    async fn wait(self: &Arc<Self>, wanted: Wanted<'_>) -> Result<Bytes, Turn> {
+    async fn wait(self: &Arc<Self>, wanted: WantedPage<'_>) -> Result<Bytes, Turn> {
         loop {
             let mut ended = std::pin::pin!(self.ended.notified());
             // Enabled before looking, so that a turn that ends in between is not missed.
@@ -118,7 +132,7 @@ impl SharedPage {
 
     /// The page to send; the turn, if there is none or it is too old, and nobody is making the next; `None`
     /// if there is none and another request is making it.
-    fn look(self: &Arc<Self>, wanted: Wanted<'_>) -> Option<Result<Bytes, Turn>> {
+    fn look(self: &Arc<Self>, wanted: WantedPage<'_>) -> Option<Result<Bytes, Turn>> {
         let young = || self.last(|made| made.is_of(wanted.set) && made.is_young(wanted));
         if let Some(bytes) = young() {
             return Some(Ok(bytes));
@@ -150,7 +164,7 @@ impl Made {
 
     /// Whether the page is still young enough. A page from the future, of a clock that was set back, is
     /// not.
-    fn is_young(&self, wanted: Wanted<'_>) -> bool {
+    fn is_young(&self, wanted: WantedPage<'_>) -> bool {
         self.at <= wanted.now && wanted.now.since(self.at) < wanted.age
     }
 }
