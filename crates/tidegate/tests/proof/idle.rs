@@ -1,4 +1,8 @@
 //! Threat T12: what an idle connection costs, over HTTP/1 and over HTTP/2.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "what is attacked and measured here goes by real time"
+)]
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

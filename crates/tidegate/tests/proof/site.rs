@@ -1,5 +1,9 @@
 //! What is attacked: the server, its listener of operators, and a host of the layers, each beside another
 //! one like it that nobody attacks.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "what is attacked and measured here goes by real time"
+)]
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
