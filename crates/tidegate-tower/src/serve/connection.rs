@@ -243,9 +243,9 @@ fn http2(bounds: &Bounds, watch: &Arc<Watch>, streams: u32) -> http2::Builder<St
         .timer(TokioTimer::new())
         .max_concurrent_streams(streams)
         .max_pending_accept_reset_streams(bounds.resets)
-        // A client that opens streams before it knows how many it may have is refused the rest. The fewer it
-        // may have, the fewer are refused before its connection is closed: each costs the reading of a head.
-        .max_local_error_reset_streams(refused_at_most(bounds, streams))
+        // A client that opens all its streams before it knows how many it may have is refused the rest, and is
+        // answered on the others. Whoever opens more is closed: each stream costs the reading of a head.
+        .max_local_error_reset_streams(bounds.streams as usize)
         .max_header_list_size(bounds.head())
         .max_frame_size(16_384)
         .max_send_buf_size(64 << 10)
@@ -254,14 +254,6 @@ fn http2(bounds: &Bounds, watch: &Arc<Watch>, streams: u32) -> http2::Builder<St
         .keep_alive_interval(bounds.idle_timeout.max(Duration::from_secs(1)) / 2)
         .keep_alive_timeout(bounds.header_timeout);
     builder
-}
-
-/// How many streams beyond those advertised are refused before the connection is closed.
-fn refused_at_most(bounds: &Bounds, advertised: u32) -> usize {
-    const AT_LEAST: usize = 8;
-    let advertised = advertised as usize;
-    let in_proportion = bounds.resets * advertised / (bounds.streams as usize).max(1);
-    advertised + in_proportion.max(AT_LEAST)
 }
 
 /// Spawns the streams of one HTTP/2 connection, each with its watch.
