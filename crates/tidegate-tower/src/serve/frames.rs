@@ -29,6 +29,10 @@ pub(super) struct Frames {
     head: Head,
     /// Whether a whole head has come.
     pub(super) has_had_head: bool,
+    /// Heads, and their bytes, that no request has come of so far.
+    fruitless: (u64, u64),
+    /// Requests that were opened when that was looked at last.
+    opened: u64,
 }
 
 /// The part of a head at which an HTTP/2 connection is.
@@ -50,13 +54,36 @@ enum Head {
 impl Frames {
     /// Frames of a connection of which nothing has been read, not even the preface.
     pub(super) const fn new() -> Self {
-        Self { skip: PREFACE, at: 0, length: 0, head: Head::None, has_had_head: false }
+        Self {
+            skip: PREFACE,
+            at: 0,
+            length: 0,
+            head: Head::None,
+            has_had_head: false,
+            fruitless: (0, 0),
+            opened: 0,
+        }
     }
 
     /// Whether a head has begun and not ended: from the type of its HEADERS frame to the last byte
     /// of the frame with `END_HEADERS`.
     pub(super) const fn is_within_head(&self) -> bool {
         !matches!(self.head, Head::None)
+    }
+
+    /// Whether too much was sent in heads of which no request came, where `opened` requests have been opened
+    /// in all. Streams beyond those that a client may have are refused by h2, which has to take their heads
+    /// apart all the same. A client that does not know yet how many it may have sends some short ones.
+    pub(super) const fn is_fruitless(&mut self, opened: u64) -> bool {
+        const MOST: (u64, u64) = (8, 6 << 10);
+        let (heads, bytes) = self.fruitless;
+        let fruits = opened - self.opened;
+        self.opened = opened;
+        self.fruitless = match heads.checked_sub(fruits) {
+            None | Some(0) => (0, 0),
+            Some(left) => (left, bytes / heads * left),
+        };
+        self.fruitless.0 > MOST.0 && self.fruitless.1 > MOST.1
     }
 
     /// Looks at the next bytes the client sent, in order, up to the end of the last of `most` heads.
@@ -70,6 +97,7 @@ impl Frames {
             if self.skip == 0 && self.at == 0 && self.head == Head::Last {
                 self.head = Head::None;
                 self.has_had_head = true;
+                self.fruitless.0 += 1;
                 heads += 1;
                 if heads == most {
                     return all.len() - bytes.len();
@@ -94,6 +122,9 @@ impl Frames {
         }
         self.at += 1;
         if self.at == 9 {
+            if self.head != Head::None {
+                self.fruitless.1 += u64::from(self.length);
+            }
             self.at = 0;
             self.skip = self.length;
             self.length = 0;

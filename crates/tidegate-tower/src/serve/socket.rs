@@ -153,7 +153,8 @@ impl<I, H: Host> Socket<I, H> {
                     self.fittings.watch.end(Wait::Head);
                 }
                 let within = frames.is_within_head();
-                if within && self.fittings.heads.is_none() && !self.hold_head() {
+                let is_fruitless = frames.is_fruitless(self.fittings.watch.streams_so_far());
+                if is_fruitless || within && self.fittings.heads.is_none() && !self.hold_head() {
                     self.fault = Some(SocketFault::Crowded);
                 }
             }

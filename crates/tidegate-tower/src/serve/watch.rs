@@ -295,6 +295,11 @@ impl Watch {
         Open { watch: Arc::clone(self), stream: Some((number, stream)) }
     }
 
+    /// How many requests of HTTP/2 have begun.
+    pub(super) fn streams_so_far(&self) -> u64 {
+        lock(&self.streams).next
+    }
+
     /// The watch of the stream that was opened last; it can be taken once.
     pub(super) fn opened(&self) -> Option<Arc<StreamWatch>> {
         lock(&self.streams).opened.take()

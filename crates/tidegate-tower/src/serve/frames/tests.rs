@@ -125,3 +125,30 @@ proptest! {
         prop_assert_eq!(after(bytes).is_within_head(), model(bytes));
     }
 }
+
+#[test]
+fn t35_heads_that_no_request_comes_of_are_counted_by_number_and_length() {
+    let head = |length: u8| {
+        let mut bytes = vec![0, 0, length, 1, 4, 0, 0, 0, 1];
+        bytes.extend(vec![0x82; usize::from(length)]);
+        bytes
+    };
+    let after = |heads: usize, length: u8, opened: u64| {
+        let mut frames = Frames::new();
+        frames.read(PREFACE, usize::MAX);
+        frames.read(&head(length).repeat(heads), usize::MAX);
+        frames.is_fruitless(opened)
+    };
+    assert!(!after(128, 40, 1), "a client that does not know how many streams it may have");
+    assert!(after(40, 250, 1), "heads that cost much");
+    assert!(!after(40, 250, 40), "every head was a request");
+    assert!(!after(8, 255, 0), "some may be on their way");
+    // What was opened is remembered, and what came of nothing stays.
+    let mut frames = Frames::new();
+    frames.read(PREFACE, usize::MAX);
+    frames.read(&head(250).repeat(20), usize::MAX);
+    assert!(!frames.is_fruitless(10));
+    frames.read(&head(250).repeat(20), usize::MAX);
+    assert!(frames.is_fruitless(11));
+    assert!(!frames.is_fruitless(40));
+}
