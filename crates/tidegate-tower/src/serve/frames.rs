@@ -30,7 +30,7 @@ pub(super) struct Frames {
     /// Whether a whole head has come.
     pub(super) has_had_head: bool,
     /// Heads, and their bytes, that no request has come of so far.
-    fruitless: (u64, u64),
+    fruitless: (u32, u32),
     /// Requests that were opened when that was looked at last.
     opened: u64,
 }
@@ -74,10 +74,10 @@ impl Frames {
     /// Whether too much was sent in heads of which no request came, where `opened` requests have been opened
     /// in all. Streams beyond those that a client may have are refused by h2, which has to take their heads
     /// apart all the same. A client that does not know yet how many it may have sends some short ones.
-    pub(super) const fn is_fruitless(&mut self, opened: u64) -> bool {
-        const MOST: (u64, u64) = (8, 6 << 10);
+    pub(super) fn is_fruitless(&mut self, opened: u64) -> bool {
+        const MOST: (u32, u32) = (8, 6 << 10);
         let (heads, bytes) = self.fruitless;
-        let fruits = opened - self.opened;
+        let fruits = u32::try_from(opened - self.opened).unwrap_or(u32::MAX);
         self.opened = opened;
         self.fruitless = match heads.checked_sub(fruits) {
             None | Some(0) => (0, 0),
@@ -97,7 +97,7 @@ impl Frames {
             if self.skip == 0 && self.at == 0 && self.head == Head::Last {
                 self.head = Head::None;
                 self.has_had_head = true;
-                self.fruitless.0 += 1;
+                self.fruitless.0 = self.fruitless.0.saturating_add(1);
                 heads += 1;
                 if heads == most {
                     return all.len() - bytes.len();
@@ -123,7 +123,7 @@ impl Frames {
         self.at += 1;
         if self.at == 9 {
             if self.head != Head::None {
-                self.fruitless.1 += u64::from(self.length);
+                self.fruitless.1 = self.fruitless.1.saturating_add(self.length);
             }
             self.at = 0;
             self.skip = self.length;
